@@ -1,0 +1,6 @@
+"""``python -m gaug``."""
+
+from gaug.cli.main import main
+
+if __name__ == "__main__":
+    main()

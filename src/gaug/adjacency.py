@@ -1,0 +1,157 @@
+"""What a GNN layer multiplies by: the adjacency of one graph with its normalisations.
+
+Training passes over the same graph hundreds of times. An `Adjacency` lays it out once, normalises
+it once for each rule that a model asks for, and is shared by every layer, epoch and run. A method
+that trains through graphs of its own making hands the model another object with the same methods.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.sparse import Pattern, SparseMatrix
+
+
+class Adjacency:
+    """A graph without self-loops, ready for message passing.
+
+    Args:
+        pattern: Row i lists the nodes that send messages to i, in ascending order.
+        weight: A weight for each entry, or None for ones; may carry gradient.  [nnz]
+        symmetric: Whether pattern and weights are the same in both directions, which saves the
+            backward pass a second layout.
+    """
+
+    def __init__(
+        self, pattern: Pattern, weight: Tensor | None = None, *, symmetric: bool = False
+    ) -> None:
+        self.pattern = pattern
+        self.weight = weight
+        self.is_symmetric = symmetric
+        self._row_normalised: dict[float, SparseMatrix] = {}
+
+    @classmethod
+    def of(cls, data: Data) -> Adjacency:
+        """The adjacency of a valid graph (see `gaug.graph`)."""
+        row, col = data.edge_index
+        pattern = _pattern(row, col, int(data.num_nodes), symmetric=True)
+        return cls(pattern, data.get("edge_weight"), symmetric=True)
+
+    @classmethod
+    def from_edges(
+        cls, edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None
+    ) -> Adjacency:
+        """The adjacency of any edges from ``edge_index[0]`` to ``edge_index[1]``.
+
+        Self-loops are left out: a layer adds its own.
+        """
+        source, target = edge_index
+        proper = source != target
+        if not bool(proper.all()):
+            source, target = source[proper], target[proper]
+            edge_weight = None if edge_weight is None else edge_weight[proper]
+        order = torch.argsort(target * num_nodes + source, stable=True)
+        pattern = _pattern(target[order], source[order], num_nodes, symmetric=False)
+        return cls(pattern, None if edge_weight is None else edge_weight[order])
+
+    def to(self, device: torch.device | str) -> Adjacency:
+        """The adjacency on another device."""
+        weight = None if self.weight is None else self.weight.to(device)
+        return Adjacency(self.pattern.to(device), weight, symmetric=self.is_symmetric)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return self.pattern.num_rows
+
+    @functools.cached_property
+    def edge_index(self) -> Tensor:
+        """The edges as PyTorch Geometric writes them: sources over targets.  [2, nnz]"""
+        return torch.stack([self.pattern.col, self.pattern.row])
+
+    @functools.cached_property
+    def pair_of_entry(self) -> Tensor:
+        """For each entry of a symmetric adjacency, the undirected edge that it belongs to.  [nnz]
+
+        Edges are numbered by (smaller id, larger id).
+        """
+        is_upper = self.pattern.col > self.pattern.row
+        number = is_upper.cumsum(0) - 1
+        return torch.where(is_upper, number, number[self.pattern.transpose_order])
+
+    @property
+    def num_pairs(self) -> int:
+        """Number of undirected edges of a symmetric adjacency."""
+        return self.pattern.nnz // 2
+
+    def keep_pairs(self, keep: Tensor) -> Adjacency:
+        """The symmetric adjacency with only the undirected edges that a mask keeps.  keep: [E]"""
+        entries = keep[self.pair_of_entry]
+        weight = None if self.weight is None else self.weight[entries]
+        return Adjacency(self.pattern.select(entries, symmetric=True), weight, symmetric=True)
+
+    def symmetric(self, h: Tensor) -> Tensor:
+        r"""The GCN's rule, :math:`\tilde D^{-1/2} (A + I) \tilde D^{-1/2} h`."""
+        return self._symmetrically_normalised @ h
+
+    def mean(self, h: Tensor, self_weight: float = 1.0) -> Tensor:
+        r"""The mean over a node and its neighbours, :math:`(D + s I)^{-1} (A + s I) h`.
+
+        Args:
+            h: One row a node.  [N, d]
+            self_weight: How much the node itself counts, s.
+        """
+        if self_weight not in self._row_normalised:
+            self._row_normalised[self_weight] = self._normalise_rows(self_weight)
+        return self._row_normalised[self_weight] @ h
+
+    @functools.cached_property
+    def looped(self) -> tuple[Pattern, Tensor]:
+        """The pattern of :math:`A + I` and the weight of each of its entries."""
+        pattern = self.pattern
+        node = torch.arange(self.num_nodes, device=pattern.col.device)
+        is_upper = pattern.col > pattern.row
+        num_lower = torch.bincount(pattern.row[~is_upper], minlength=self.num_nodes)
+        loop_at = pattern.crow[:-1] + node + num_lower
+        entry = torch.arange(pattern.nnz, device=node.device)
+        entry_at = entry + pattern.row + is_upper
+        col = torch.empty(pattern.nnz + self.num_nodes, dtype=torch.long, device=node.device)
+        col[loop_at] = node
+        col[entry_at] = pattern.col
+        crow = pattern.crow + torch.arange(self.num_nodes + 1, device=node.device)
+        looped = Pattern(crow, col, self.num_nodes, symmetric=pattern.symmetric)
+        ones = torch.ones(col.numel(), device=node.device)
+        if self.weight is None:
+            return looped, ones
+        return looped, ones.to(self.weight.dtype).index_put((entry_at,), self.weight)
+
+    @functools.cached_property
+    def _symmetrically_normalised(self) -> SparseMatrix:
+        pattern, weight = self.looped
+        scale = self._row_sums(weight).rsqrt()
+        values = scale[pattern.row] * weight * scale[pattern.col]
+        return SparseMatrix(pattern, values, values.detach() if self.is_symmetric else None)
+
+    def _normalise_rows(self, self_weight: float) -> SparseMatrix:
+        pattern, weight = self.looped
+        if self_weight != 1:
+            weight = torch.where(pattern.row == pattern.col, self_weight, weight)
+        scale = self._row_sums(weight).reciprocal()
+        values = scale[pattern.row] * weight
+        transposed = (weight * scale[pattern.col]).detach() if self.is_symmetric else None
+        return SparseMatrix(pattern, values, transposed)
+
+    def _row_sums(self, weight: Tensor) -> Tensor:
+        """Sum of the weights in each row of A + I.  [N]"""
+        row = self.looped[0].row
+        return weight.new_zeros(self.num_nodes).index_add(0, row, weight)
+
+
+def _pattern(row: Tensor, col: Tensor, num_nodes: int, *, symmetric: bool) -> Pattern:
+    counts = torch.bincount(row, minlength=num_nodes)
+    crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    return Pattern(crow, col.contiguous(), num_nodes, symmetric=symmetric)

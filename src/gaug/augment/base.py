@@ -1,0 +1,141 @@
+"""How an augmentation takes part in training.
+
+Every method trains in the same loop, so that comparisons are fair. A method is an `Augmentation`:
+`fit` learns once from the graph what all runs share, and `start` opens one run. Within a run,
+training proceeds in rounds. A round trains the classifier to early stopping on graphs that the
+method gives, one an epoch, and then asks the method for the next round:
+
+- no augmentation, DropEdge, GAug-M: one round;
+- GAug-O: a round on the original graph to pretrain, then one that keeps the weights and trains
+  through sampled graphs with an extra loss;
+- AdaEdge: a round for each change of the graph, while validation improves;
+- BGCN: a round on the original graph, then one for each sampled graph, predictions averaged.
+
+A method sees features, edges, training labels and predictions; never a validation or test label.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import torch
+from torch import Tensor
+
+from gaug.adjacency import Adjacency
+from gaug.config import Config
+from gaug.models.base import Features
+
+
+@dataclass(frozen=True)
+class MethodConfig(Config):
+    """Base of the settings of a method."""
+
+    name: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class Visible:
+    """What a method may see of a task.
+
+    Attributes:
+        features: Dense or sparse features.  [N, F]
+        adjacency: The original graph.
+        labels: Class ids with -1 outside the training nodes [N], or 0/1 with zeros there [N, C].
+        train: Ids of the training nodes.
+        num_classes: Number of classes.
+    """
+
+    features: Features
+    adjacency: Adjacency
+    labels: Tensor
+    train: Tensor
+    num_classes: int
+
+
+@dataclass(frozen=True)
+class Round:
+    """One stretch of training.
+
+    Attributes:
+        adjacency: The graph for inference, and for training unless the method gives another.
+        epochs: Number of epochs at most, or None for the training configuration's.
+        keep_weights: Whether to go on with the weights of the round before; the optimiser starts
+            afresh either way.
+        pretraining: Whether to train all epochs and choose none: the last weights are handed on.
+    """
+
+    adjacency: Adjacency
+    epochs: int | None = None
+    keep_weights: bool = False
+    pretraining: bool = False
+
+
+class Predict(Protocol):
+    """Class probabilities of every node by the weights that a round chose.  [N, C]"""
+
+    def __call__(self, adjacency: Adjacency, *, dropout: bool = False) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class RoundResult:
+    """What a round came to: its validation score and its chosen weights as a function."""
+
+    round: Round
+    val_score: float
+    val_loss: float
+    predict: Predict
+
+
+class AugmentedRun:
+    """One run of a method; this base trains once on the original graph.
+
+    Args:
+        visible: What the method may see.
+        generator: Source of all randomness of the method in this run.
+    """
+
+    def __init__(self, visible: Visible, generator: torch.Generator) -> None:
+        self.visible = visible
+        self.generator = generator
+
+    def next_round(self, previous: RoundResult | None) -> Round | None:
+        """The next round, or None when training is over."""
+        return Round(self.visible.adjacency) if previous is None else None
+
+    def training_graph(self, current: Round, epoch: int) -> Adjacency:
+        """The graph to train on in this epoch."""
+        return current.adjacency
+
+    def extra_loss(self) -> Tensor | None:
+        """A term to add to the classification loss of this epoch."""
+        return None
+
+    def after_step(self) -> None:
+        """Called after the backward pass and the classifier's step."""
+
+    def log(self) -> dict[str, float]:
+        """What to write into the history of this epoch besides losses and scores."""
+        return {}
+
+    def combine(self, results: Sequence[RoundResult]) -> Tensor:
+        """Class probabilities that the run stands for: by default the best round's.  [N, C]"""
+        chosen = [result for result in results if not result.round.pretraining]
+        best = max(chosen, key=lambda result: (result.val_score, -result.val_loss))
+        return best.predict(best.round.adjacency)
+
+
+class Augmentation(ABC):
+    """A method with its settings; fitted once a graph, started once a run."""
+
+    config: MethodConfig
+
+    def fit(self, visible: Visible, seed: int) -> Augmentation:
+        """Learn what all runs share. Returns self."""
+        return self
+
+    @abstractmethod
+    def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+        """Open one run."""

@@ -1,0 +1,69 @@
+"""DropEdge: a random part of the edges in each epoch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from gaug.adjacency import Adjacency
+from gaug.augment.base import Augmentation, AugmentedRun, MethodConfig, Round, Visible
+from gaug.config import Range, setting
+
+
+@dataclass(frozen=True)
+class DropEdgeConfig(MethodConfig):
+    """Settings of `DropEdge`."""
+
+    name: ClassVar[str] = "dropedge"
+
+    drop_fraction: float = setting(
+        0.5, "Share of the edges left out in each epoch.", within=Range(0, 0.99)
+    )
+
+
+class DropEdge(Augmentation):
+    """DropEdge (Rong et al., ICLR 2020).
+
+    Each epoch trains on the graph without ``floor(p |E|)`` undirected edges, drawn uniformly
+    without replacement, both directions together; the adjacency is normalised anew. Inference is
+    on the original graph. The range of p is the paper's appendix C.
+
+    Args:
+        config: Its settings.
+    """
+
+    def __init__(self, config: DropEdgeConfig | None = None) -> None:
+        self.config: DropEdgeConfig = config or DropEdgeConfig()
+
+    def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+        """Open one run."""
+        return _DropEdgeRun(visible, generator, self.config)
+
+
+class _DropEdgeRun(AugmentedRun):
+    def __init__(
+        self, visible: Visible, generator: torch.Generator, config: DropEdgeConfig
+    ) -> None:
+        super().__init__(visible, generator)
+        self.drop_fraction = config.drop_fraction
+
+    def training_graph(self, current: Round, epoch: int) -> Adjacency:
+        adjacency = current.adjacency
+        keep = sample_kept(adjacency.num_pairs, self.drop_fraction, self.generator)
+        return adjacency.keep_pairs(keep.to(adjacency.pattern.col.device))
+
+
+def sample_kept(num_pairs: int, drop_fraction: float, generator: torch.Generator) -> Tensor:
+    """A mask that keeps all but ``floor(drop_fraction * num_pairs)`` pairs.  [E]
+
+    >>> sample_kept(10, 0.25, torch.Generator()).sum().item()
+    8
+    """
+    num_dropped = math.floor(drop_fraction * num_pairs)
+    keep = torch.ones(num_pairs, dtype=torch.bool)
+    keep[torch.randperm(num_pairs, generator=generator)[:num_dropped]] = False
+    return keep

@@ -1,0 +1,112 @@
+"""gaug datasets: what is known, what is present, and how to get the rest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from gaug.cli import options
+
+datasets_app = typer.Typer(
+    invoke_without_command=True,
+    help="List the known graphs with their statistics, or fetch one.",
+)
+
+
+@datasets_app.callback()
+def datasets(
+    context: typer.Context,
+    data_root: options.DataRoot = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """List the known graphs: their size, and whether they are present."""
+    if context.invoked_subcommand is not None:
+        return
+    rows = _rows(data_root, quiet=quiet)
+    if as_json:
+        print(json.dumps(rows))
+        return
+    from gaug.data.folders import data_root as resolve
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("graph")
+    for column in ("nodes", "edges", "features", "density", "classes", "homophily"):
+        table.add_column(column, justify="right")
+    table.add_column("present")
+    table.add_column("what it is, or how to get it")
+    for row in rows:
+        table.add_row(*_cells(row))
+    console = Console()
+    console.print(table)
+    console.print(f"Data folder: {resolve(data_root)}", markup=False, highlight=False)
+
+
+@datasets_app.command()
+def fetch(
+    name: options.Graph,
+    data_root: options.DataRoot = None,
+    debug: options.Debug = False,
+) -> None:
+    """Download the raw files of a graph into the data folder."""
+    from gaug.data.catalog import fetch_graph
+
+    folder = fetch_graph(name, data_root)
+    typer.echo(f"{name} is in {folder}" if name != "karate" else "karate is embedded.")
+
+
+def _rows(data_root: Path | None, *, quiet: bool) -> list[dict[str, Any]]:
+    from gaug.data.catalog import CATALOG, load_graph
+    from gaug.data.folders import data_root as resolve
+    from gaug.graph import edge_homophily, feature_density, num_classes
+
+    root = resolve(data_root)
+    rows = []
+    console = Console(stderr=True, quiet=quiet)
+    with console.status("Reading graphs ...") as status:
+        for entry in CATALOG.values():
+            row: dict[str, Any] = {
+                "name": entry.name,
+                "title": entry.title,
+                "present": not entry.missing(root),
+                "source": entry.source,
+                "scaling": entry.scaling,
+                "split": entry.split,
+            }
+            if row["present"]:
+                status.update(f"Reading {entry.name} ...")
+                data = load_graph(entry.name, root, "as-is")
+                row |= {
+                    "nodes": data.num_nodes,
+                    "edges": data.num_edges // 2,
+                    "features": data.num_features,
+                    "feature_density": feature_density(data.x),
+                    "classes": num_classes(data),
+                    "edge_homophily": edge_homophily(data.edge_index, data.y),
+                }
+            rows.append(row)
+    return rows
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    if not row["present"]:
+        hint = f"gaug datasets fetch {row['name']}"
+        return [row["name"], *["–"] * 6, "no", hint]
+    homophily = row["edge_homophily"]
+    return [
+        row["name"],
+        f"{row['nodes']:,}",
+        f"{row['edges']:,}",
+        f"{row['features']:,}",
+        f"{row['feature_density']:.1%}",
+        str(row["classes"]),
+        "–" if homophily is None else f"{homophily:.2f}",
+        "yes",
+        row["title"],
+    ]

@@ -1,0 +1,58 @@
+"""The command line: one program, one grammar, one place where errors become words."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gaug.cli import options
+from gaug.cli.datasets import datasets_app
+from gaug.cli.demo import demo
+from gaug.cli.reproduce import reproduce
+from gaug.cli.train import train
+from gaug.errors import ConfigError, GaugError
+
+app = typer.Typer(
+    name="gaug",
+    help="Better node classification by mending the graph.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+app.add_typer(datasets_app, name="datasets")
+app.command()(train)
+app.command()(reproduce)
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        typer.echo(f"gaug {version('gaug')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the program: one line on standard error for an error, a traceback only with --debug."""
+    try:
+        app()
+    except GaugError as error:
+        if options.state.debug:
+            raise
+        print(f"gaug: {error}", file=sys.stderr)
+        sys.exit(2 if isinstance(error, ConfigError) else 1)
+    except KeyboardInterrupt:
+        print("gaug: Interrupted.", file=sys.stderr)
+        sys.exit(130)

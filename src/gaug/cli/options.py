@@ -1,0 +1,82 @@
+"""Options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class _State:
+    """What the error handler needs to know of the command line."""
+
+    debug = False
+
+
+state = _State()
+
+
+def _set_debug(value: bool) -> bool:
+    state.debug = state.debug or value
+    return value
+
+
+Graph = Annotated[str, typer.Argument(help="Name of a graph; 'gaug datasets' lists them.")]
+Model = Annotated[
+    str, typer.Option("--model", "-m", help="Classifier: gcn, gsage, gat, jknet or mlp.")
+]
+Method = Annotated[str, typer.Option("--method", help="Augmentation: none or dropedge.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Any setting of the model, the method, the training, the split or the data;"
+        " repeatable.",
+    ),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(
+        help="public, random, stratified, per-class, or an .npz file with train, val and test."
+        " By default the graph's public split, or else random.",
+    ),
+]
+Runs = Annotated[int, typer.Option("--runs", "-n", help="Number of runs.")]
+Seed = Annotated[int, typer.Option(help="Seed that the seeds of all runs derive from.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(help="Processes to spread the runs over. By default as many as pay."),
+]
+Threads = Annotated[int, typer.Option(help="Threads of each run.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps.")]
+DataRoot = Annotated[
+    Path | None,
+    typer.Option(help="Folder of raw graphs; may be read-only. Also GAUG_DATA."),
+]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--store", help="Where run records go: a file or a SQLAlchemy URL. Also GAUG_STORE."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", callback=_set_debug, help="Show where an error was raised."),
+]
+
+
+def sensible_workers(workers: int | None, runs: int) -> int:
+    """As asked; by default a process a core, but one for at least four runs.
+
+    A process takes seconds to start, which a run or two do not pay back.
+    """
+    if workers is not None:
+        return workers
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, min(cores, runs // 4))

@@ -1,0 +1,49 @@
+"""Progress on standard error, with the time left."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+
+# Where there is no terminal to draw a bar on, a line now and then.
+_SECONDS_BETWEEN_LINES = 30.0
+
+
+@contextlib.contextmanager
+def run_progress(what: str, runs: int, *, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """A bar over runs; yields the function that moves it."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("runs,"),
+        TimeElapsedColumn(),
+        TextColumn("gone,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task(what, total=runs)
+        next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
+
+        def move(done: float) -> None:
+            nonlocal next_line
+            bar.update(task, completed=round(done, 1))
+            if bar.disable and not quiet and time.monotonic() >= next_line:
+                next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
+                console.print(f"{what}: {done:.1f} of {runs} runs", highlight=False)
+
+        yield move

@@ -1,0 +1,116 @@
+"""gaug train: train and evaluate over repeated runs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from gaug.cli import options
+
+if TYPE_CHECKING:
+    from gaug.store import RunRecord
+
+
+def train(
+    graph: options.Graph,
+    model: options.Model = "gcn",
+    method: options.Method = "none",
+    settings: options.Set = None,
+    split: options.Split = None,
+    runs: options.Runs = 10,
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    threads: options.Threads = 1,
+    device: options.Device = "cpu",
+    history: Annotated[
+        bool, typer.Option("--history", help="Keep losses and scores of every epoch on record.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Take over the runs that are on record already.")
+    ] = False,
+    data_root: options.DataRoot = None,
+    store: options.StoreUrl = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Train and evaluate over repeated runs.
+
+    The epoch is chosen on validation nodes; the test score is read once. Every finished run goes
+    on record; Ctrl-C keeps the finished ones.
+    """
+    from gaug.cli.progress import run_progress
+    from gaug.experiment import Experiment, run_experiment, summarise
+    from gaug.store import Store
+
+    experiment = Experiment.of(
+        graph,
+        model=model,
+        method=method,
+        settings=settings or [],
+        split=split,
+        seed=seed,
+        threads=threads,
+        device=device,
+    )
+    what = f"{graph}, {model}, {method}"
+    records: list[RunRecord] = []
+    interrupted = False
+    opened = Store(store)
+    with run_progress(what, runs, quiet=quiet) as move:
+        try:
+            run_experiment(
+                experiment,
+                runs=runs,
+                workers=options.sensible_workers(workers, runs),
+                root=data_root,
+                store=opened,
+                resume=resume,
+                keep_history=history,
+                on_progress=move,
+                records=records,
+            )
+        except KeyboardInterrupt:
+            interrupted = True
+    errors = Console(stderr=True, soft_wrap=True, highlight=False)
+    for record in records:
+        if record.warning:
+            errors.print(f"gaug: run {record.run}: {record.warning}", markup=False)
+    if interrupted:
+        errors.print(
+            f"gaug: Interrupted. {len(records)} of {runs} runs are finished and on record;"
+            " --resume goes on from there.",
+            markup=False,
+        )
+    if records:
+        summary = summarise(sorted(records, key=lambda record: record.run))
+        if as_json:
+            print(json.dumps(summary))
+        else:
+            print_summary(summary, opened.url)
+    if interrupted:
+        raise typer.Exit(130)
+
+
+def print_summary(summary: dict[str, Any], store: str) -> None:
+    """The result in a few lines for a person."""
+    console = Console(soft_wrap=True, highlight=False)
+    runs = summary["runs"]
+    console.print(
+        f"{summary['graph']}, {summary['model']}, method {summary['method']},"
+        f" split {summary['split']['name']}, {runs} run{'s' if runs > 1 else ''}",
+        markup=False,
+    )
+    console.print(f"  test micro-F1        {summary['test_mean']:.1f} ± {summary['test_std']:.1f}")
+    if summary["val_mean"] is not None:
+        console.print(
+            f"  validation micro-F1  {summary['val_mean']:.1f} ± {summary['val_std']:.1f}"
+        )
+    console.print(
+        f"  {summary['seconds_per_run']:.1f} s and {summary['peak_memory_mb']:,.0f} MB a run;"
+        f" on record in {store}",
+        markup=False,
+    )

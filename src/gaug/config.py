@@ -1,0 +1,160 @@
+"""Settings as dataclasses: each default, range and help text is written once, here called a setting.
+
+The command line (``--set name=value``), the records in the store, the search spaces and the
+documentation are all derived from these fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from gaug.errors import ConfigError
+
+C = TypeVar("C", bound="Config")
+
+
+@dataclass(frozen=True)
+class Range:
+    """An interval of allowed values; a bound of None is open to infinity."""
+
+    low: float | None = None
+    high: float | None = None
+    low_open: bool = False
+    high_open: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = self.low is None or (value > self.low if self.low_open else value >= self.low)
+        below = self.high is None or (value < self.high if self.high_open else value <= self.high)
+        return above and below
+
+    def __str__(self) -> str:
+        if self.high is None:
+            return f"{'above' if self.low_open else 'at least'} {self.low:g}"
+        left, right = "(" if self.low_open else "[", ")" if self.high_open else "]"
+        return f"in {left}{self.low:g}, {self.high:g}{right}"
+
+
+def setting(
+    default: Any, help: str, *, within: Range | None = None, choices: Sequence[str] | None = None
+) -> Any:
+    """A dataclass field with its help text and the values that it may take."""
+    return dataclasses.field(
+        default=default, metadata={"help": help, "within": within, "choices": choices}
+    )
+
+
+@dataclass(frozen=True)
+class Config:
+    """Base of every group of settings: checks types and ranges when it is made."""
+
+    def __post_init__(self) -> None:
+        hints = typing.get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            _check(field, hints[field.name], getattr(self, field.name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as plain values, ready for JSON."""
+        return dataclasses.asdict(self)
+
+
+def parse_value(config_type: type[Config], name: str, text: str) -> Any:
+    """Read the text of one setting as the type that its field declares.
+
+    >>> from gaug.training.loop import TrainingConfig
+    >>> parse_value(TrainingConfig, "epochs", "50")
+    50
+    """
+    hint = typing.get_type_hints(config_type)[name]
+    options = _alternatives(hint)
+    if type(None) in options and text.lower() == "none":
+        return None
+    for kind in (bool, int, float, str):
+        if kind in options:
+            try:
+                return _TRUTH[text.lower()] if kind is bool else kind(text)
+            except (ValueError, KeyError):
+                continue
+    raise ConfigError(f"{name} must be {_describe(hint)}, got {text!r}.")
+
+
+def apply_settings(
+    groups: Mapping[str, Config], assignments: Sequence[str]
+) -> dict[str, Config]:
+    """Change the settings of several groups by ``name=value`` or ``group.name=value``.
+
+    Args:
+        groups: The groups by name, for instance ``{"model": GCNConfig(), "training": ...}``.
+        assignments: Texts as a user gives them to ``--set``.
+
+    Returns:
+        New groups under the same names; the given ones are unchanged.
+    """
+    changes: dict[str, dict[str, Any]] = {group: {} for group in groups}
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise ConfigError(f"--set takes name=value, got {assignment!r}.")
+        group = _find_group(groups, key)
+        name = key.rpartition(".")[2]
+        changes[group][name] = parse_value(type(groups[group]), name, text.strip())
+    return {
+        group: dataclasses.replace(config, **changes[group]) for group, config in groups.items()
+    }
+
+
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def _find_group(groups: Mapping[str, Config], key: str) -> str:
+    prefix, _, name = key.rpartition(".")
+    owners = [
+        group
+        for group, config in groups.items()
+        if prefix in ("", group) and name in {f.name for f in dataclasses.fields(config)}
+    ]
+    if len(owners) == 1:
+        return owners[0]
+    if owners:
+        which = " or ".join(f"{owner}.{name}" for owner in owners)
+        raise ConfigError(f"Setting {name!r} is not unique. Write {which}.")
+    known = sorted(
+        f.name if not prefix else f"{group}.{f.name}"
+        for group, config in groups.items()
+        for f in dataclasses.fields(config)
+    )
+    raise ConfigError(f"Unknown setting {key!r}. Choose from: {', '.join(known)}.")
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    return typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+
+
+def _describe(hint: Any) -> str:
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+    return " or ".join(words.get(kind, "none") for kind in _alternatives(hint))
+
+
+def _check(field: dataclasses.Field[Any], hint: Any, value: Any) -> None:
+    options = _alternatives(hint)
+    if value is None and type(None) in options:
+        return
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    fits = type(value) in options or (float in options and number)
+    if not fits:
+        raise ConfigError(f"{field.name} must be {_describe(hint)}, got {value!r}.")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{field.name} must be finite, got {value}.")
+    within, choices = field.metadata.get("within"), field.metadata.get("choices")
+    if within is not None and value not in within:
+        raise ConfigError(f"{field.name} must be {within}, got {value:g}.")
+    if choices is not None and value not in choices:
+        raise ConfigError(
+            f"Unknown {field.name} {value!r}. Choose from: {', '.join(sorted(choices))}."
+        )

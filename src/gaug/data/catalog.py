@@ -1,0 +1,263 @@
+"""The graphs that gaug knows by name: where their files belong, and how to load and fetch them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from gaug.data import readers
+from gaug.data.features import scale_features
+from gaug.data.folders import cache_folder, data_root, written_atomically
+from gaug.errors import DataError, MissingDataError, unknown_name
+from gaug.graph import sparse_features, standardise
+
+# Part of the name of every cached graph: raise it when a reader gives another graph than before.
+_READERS_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A graph of the catalog.
+
+    Attributes:
+        name: Its name on the command line.
+        title: What it is, in a few words.
+        folder: Its ``root`` in the sense of PyTorch Geometric, below the data root.
+        files: Its raw files below ``folder``; none where it is embedded.
+        read: Reads the raw files.
+        scaling: How its features are scaled by default (see `gaug.data.features`).
+        split: Its default split.
+        source: Where it can be had.
+        downloader: Name of the dataset class and its arguments that download it.
+    """
+
+    name: str
+    title: str
+    folder: str
+    files: tuple[str, ...]
+    read: Callable[[Path], Data]
+    scaling: str
+    split: str
+    source: str
+    downloader: tuple[str, ...] = ()
+
+    def missing(self, root: Path) -> list[Path]:
+        """Raw files that are not there."""
+        paths = [root / self.folder / file for file in self.files]
+        return [path for path in paths if not path.is_file()]
+
+
+def _planetoid(name: str, title: str) -> Entry:
+    parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
+    files = tuple(f"{name}/raw/ind.{name.lower()}.{part}" for part in parts)
+    read = readers.read_planetoid(name)
+    source = "github.com/kimiyoung/planetoid"
+    return Entry(
+        name.lower(), title, "Planetoid", files, read, "rows", "public", source,
+        ("Planetoid", name),
+    )  # fmt: skip
+
+
+def _attributed(name: str, title: str, scaling: str, components: int | None = None) -> Entry:
+    files = tuple(f"{name}/raw/{file}" for file in ("attrs.npz", "edgelist.txt", "labels.txt"))
+    read = readers.read_attributed(name, components)
+    return Entry(
+        name, title, "AttributedGraph", files, read, scaling, "random", "PyTorch Geometric",
+        ("AttributedGraphDataset", name),
+    )  # fmt: skip
+
+
+_OGB_FILES = (
+    *(f"ogbn_arxiv/raw/{file}.csv.gz" for file in ("edge", "node-feat", "node-label")),
+    *(f"ogbn_arxiv/split/time/{part}.csv.gz" for part in ("train", "valid", "test")),
+)
+
+CATALOG: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry(
+            "karate", "Zachary's karate club, 2 factions", "", (), readers.read_karate,
+            "as-is", "random", "embedded",
+        ),
+        _planetoid("Cora", "citations of machine-learning papers"),
+        _planetoid("CiteSeer", "citations of computer-science papers"),
+        _planetoid("PubMed", "citations of papers on diabetes"),
+        _attributed("ppi", "protein interactions, 121 labels", "columns", components=3),
+        _attributed("blogcatalog", "bloggers who follow each other", "as-is"),
+        _attributed("flickr", "photographers who follow each other (LANE's)", "as-is"),
+        Entry(
+            "air-usa", "air traffic in the USA", "Airports",
+            ("usa/raw/usa-airports.edgelist", "usa/raw/labels-usa-airports.txt"),
+            readers.read_air_usa, "as-is", "random", "github.com/leoribeiro/struc2vec",
+            ("Airports", "usa"),
+        ),
+        Entry(
+            "ogbn-arxiv", "citations of arXiv papers, 40 subjects", "OGB", _OGB_FILES,
+            readers.read_ogbn_arxiv, "as-is", "public",
+            "snap.stanford.edu/ogb/data/nodeproppred/arxiv.zip",
+        ),
+    )
+}  # fmt: skip
+
+
+def find_entry(name: str) -> Entry:
+    """The entry of a name, or an error that lists the names."""
+    if name not in CATALOG:
+        raise unknown_name("graph", name, CATALOG)
+    return CATALOG[name]
+
+
+def load_graph(name: str, root: Path | None = None, scaling: str = "default") -> Data:
+    """A graph of the catalog as a valid graph with scaled features.
+
+    The first load reads the raw files and keeps the result in the cache folder, where it appears
+    in one step; later loads are fast and need only read access. The data root is never written to.
+
+    Args:
+        name: Its name in the catalog.
+        root: The data root; by default ``GAUG_DATA`` or the user's data folder.
+        scaling: How to scale the features; by default the graph's own way.
+
+    Raises:
+        MissingDataError: With the files that belong there.
+    """
+    entry = find_entry(name)
+    folder = data_root(root)
+    missing = entry.missing(folder)
+    if missing:
+        raise MissingDataError(
+            f"Graph {name!r} is not in the data folder {folder}: {_listed(missing, folder)}"
+            f" {'is' if len(missing) == 1 else 'are'} missing. Run 'gaug datasets fetch {name}',"
+            f" or put the files there by hand (source: {entry.source})."
+        )
+    data = _cached(entry, folder / entry.folder)
+    data.x = scale_features(data.x, entry.scaling if scaling == "default" else scaling)
+    return data
+
+
+def fetch_graph(name: str, root: Path | None = None) -> Path:
+    """Download the raw files of a graph into the data root; nothing is left there on failure.
+
+    Returns:
+        The folder where they are.
+    """
+    entry = find_entry(name)
+    target = data_root(root)
+    if not entry.missing(target):
+        return target / entry.folder
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target, prefix=".fetch-") as scratch:
+            with _quiet():
+                _download(entry, Path(scratch))
+            for file in entry.files:
+                path = target / entry.folder / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                (Path(scratch) / file).replace(path)
+    except Exception as error:  # the loaders raise whatever their transport raises
+        wanted = _listed([target / entry.folder / file for file in entry.files], target)
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise MissingDataError(
+            f"Graph {name!r} could not be downloaded ({reason}). Get it from {entry.source} and"
+            f" put {wanted} below {target}."
+        ) from error
+    return target / entry.folder
+
+
+def _download(entry: Entry, scratch: Path) -> None:
+    import torch_geometric.data
+    import torch_geometric.datasets
+
+    if entry.downloader:
+        kind, name = entry.downloader
+        getattr(torch_geometric.datasets, kind)(str(scratch), name)
+        return
+    archive = torch_geometric.data.download_url(f"https://{entry.source}", str(scratch), log=False)
+    torch_geometric.data.extract_zip(archive, str(scratch), log=False)
+    (scratch / "arxiv").rename(scratch / "ogbn_arxiv")
+
+
+def _cached(entry: Entry, folder: Path) -> Data:
+    if not entry.files:
+        return standardise(entry.read(folder))[0]
+    digest = hashlib.sha256(f"{_READERS_VERSION} {folder.resolve()}".encode())
+    for file in entry.files:
+        status = (folder / file).stat()
+        digest.update(f"{file} {status.st_size} {status.st_mtime_ns}".encode())
+    path = cache_folder() / "graphs" / f"{entry.name}-{digest.hexdigest()[:16]}.npz"
+    if path.is_file():
+        with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):
+            return _load(path)  # a damaged cache is made anew
+    data, _ = standardise(_read_raw(entry, folder))
+    # Without a writable cache the graph is read anew each time, which is slow but right.
+    with contextlib.suppress(OSError), written_atomically(path) as temporary:
+        _save(data, temporary)
+    return data
+
+
+def _read_raw(entry: Entry, folder: Path) -> Data:
+    """Read through a scratch root, because the dataset classes write beside the raw files."""
+    with tempfile.TemporaryDirectory(prefix="gaug-") as scratch:
+        for file in entry.files:
+            link = Path(scratch) / file
+            link.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                link.symlink_to((folder / file).resolve())
+            except OSError:  # where links are not allowed
+                shutil.copyfile(folder / file, link)
+        try:
+            with _quiet():
+                return entry.read(Path(scratch))
+        except DataError as error:
+            raise DataError(f"Graph {entry.name!r} in {folder}: {error}") from error
+        except Exception as error:  # a damaged file makes a parser raise anything
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise DataError(
+                f"Graph {entry.name!r} in {folder} cannot be read ({reason}). A file is damaged or"
+                f" cut off: delete the folder and run 'gaug datasets fetch {entry.name}'."
+            ) from error
+
+
+def _save(data: Data, path: Path) -> None:
+    arrays = {}
+    for key, value in data.to_dict().items():
+        if key == "x" and value.layout == torch.sparse_csr:
+            arrays["x_crow"] = value.crow_indices().numpy()
+            arrays["x_col"] = value.col_indices().numpy()
+            arrays["x_values"] = value.values().numpy()
+            arrays["x_shape"] = np.array(value.shape)
+        elif isinstance(value, torch.Tensor):
+            arrays[key] = value.numpy()
+    np.savez(path, **arrays)  # type: ignore[arg-type]
+
+
+def _load(path: Path) -> Data:
+    with np.load(path, allow_pickle=False) as arrays:
+        tensors = {key: torch.from_numpy(arrays[key]) for key in arrays if key != "x_shape"}
+        if "x_crow" in tensors:
+            rows, columns = arrays["x_shape"].tolist()
+            parts = [tensors.pop(key) for key in ("x_crow", "x_col", "x_values")]
+            tensors["x"] = sparse_features(*parts, (rows, columns))
+    return Data(**tensors, num_nodes=int(tensors["x"].size(0)))
+
+
+@contextlib.contextmanager
+def _quiet():  # type: ignore[no-untyped-def]
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+        yield
+
+
+def _listed(paths: list[Path], root: Path) -> str:
+    names = [path.relative_to(root).as_posix() for path in paths]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

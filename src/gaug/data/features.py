@@ -1,0 +1,60 @@
+"""How features are scaled before training: a named choice a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gaug.config import Config, setting
+from gaug.errors import unknown_name
+from gaug.sparse import csr_tensor
+
+SCALINGS = ("as-is", "rows", "columns")
+
+
+@dataclass(frozen=True)
+class DataConfig(Config):
+    """Settings of the graph itself."""
+
+    feature_scaling: str = setting(
+        "default",
+        "as-is; rows: each node's features sum to 1; columns: each feature has mean 0 and"
+        " deviation 1; default: the graph's own choice.",
+        choices=("default", *SCALINGS),
+    )
+
+
+def scale_features(x: Tensor, scaling: str) -> Tensor:
+    """Features scaled by name; sparse ones stay sparse, except when columns are centred.
+
+    Args:
+        x: Dense or ``torch.sparse_csr`` features.  [N, F]
+        scaling: ``as-is``, ``rows`` or ``columns``.
+    """
+    if scaling == "as-is":
+        return x
+    if scaling == "rows":
+        return _rows_to_one(x)
+    if scaling == "columns":
+        # Centring turns zeros into other numbers, so the result is dense by its nature.
+        dense = x.to_dense().double()
+        centred = dense - dense.mean(dim=0)
+        deviation = dense.std(dim=0, correction=0)
+        return (centred / torch.where(deviation > 0, deviation, 1.0)).float()
+    raise unknown_name("feature_scaling", scaling, SCALINGS)
+
+
+def _rows_to_one(x: Tensor) -> Tensor:
+    if x.layout == torch.strided:
+        return x / _safe(x.abs().sum(dim=1, keepdim=True))
+    crow, values = x.crow_indices(), x.values()
+    row = torch.repeat_interleave(crow.diff(), output_size=values.numel())
+    total = values.new_zeros(x.size(0)).index_add(0, row, values.abs())
+    scaled = values / _safe(total)[row]
+    return csr_tensor(crow, x.col_indices(), scaled, (x.size(0), x.size(1)))
+
+
+def _safe(total: Tensor) -> Tensor:
+    return torch.where(total > 0, total, 1.0)  # a row of zeros stays a row of zeros

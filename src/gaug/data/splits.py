@@ -1,0 +1,224 @@
+"""Training, validation and test nodes: drawn, published, or from a file."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.config import Config, Range, setting
+from gaug.errors import ConfigError, DataError
+from gaug.graph import is_multilabel
+
+PARTS = ("train", "val", "test")
+KINDS = ("public", "random", "stratified", "per-class")
+
+
+@dataclass(frozen=True)
+class SplitConfig(Config):
+    """Settings of the splits that are drawn; a public or a given split takes none of them."""
+
+    train_fraction: float = setting(
+        0.1, "Share of the labelled nodes for training.", within=Range(0, 1, True, True)
+    )
+    val_fraction: float = setting(
+        0.2, "Share of the labelled nodes for validation.", within=Range(0, 1, True, True)
+    )
+    labels_per_class: int = setting(
+        20, "Training nodes a class of a per-class split.", within=Range(1)
+    )
+    split_seed: int = setting(0, "Seed of the split; all runs share one split.", within=Range(0))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.train_fraction + self.val_fraction >= 1:
+            raise ConfigError(
+                "train_fraction + val_fraction must be below 1 to leave test nodes,"
+                f" got {self.train_fraction + self.val_fraction:g}."
+            )
+
+
+@dataclass(frozen=True)
+class Split:
+    """Node ids of the three parts, checked.
+
+    Attributes:
+        name: Where it came from, for records.
+        train: Training nodes.
+        val: Validation nodes.
+        test: Test nodes.
+    """
+
+    name: str
+    train: Tensor
+    val: Tensor
+    test: Tensor
+
+    @property
+    def hash(self) -> str:
+        """A short fingerprint of the three sets of ids."""
+        digest = hashlib.sha256()
+        for part in (self.train, self.val, self.test):
+            ids = part.sort().values.numpy().astype("<i8")
+            digest.update(len(ids).to_bytes(8, "little") + ids.tobytes())
+        return digest.hexdigest()[:12]
+
+    def apply(self, data: Data) -> Data:
+        """A copy of the graph with the split as boolean masks."""
+        result = data.clone()
+        for part in PARTS:
+            mask = torch.zeros(int(data.num_nodes), dtype=torch.bool)
+            mask[getattr(self, part)] = True
+            result[f"{part}_mask"] = mask
+        return result
+
+
+def make_split(data: Data, kind: str, config: SplitConfig | None = None) -> Split:
+    """The split of a graph.
+
+    Args:
+        data: A valid graph.
+        kind: ``public`` (the graph's own masks), ``random`` (by fractions), ``stratified`` (by
+            fractions within each class), ``per-class`` (the same number of training nodes a class,
+            then by fraction), or a path to an ``.npz`` file with ``train``, ``val`` and ``test``.
+        config: Fractions, counts and seed of the kinds that are drawn.
+    """
+    config = config or SplitConfig()
+    if kind == "public":
+        return _public(data)
+    if kind in KINDS:
+        generator = np.random.default_rng([config.split_seed, KINDS.index(kind)])
+        draw = {"random": _random, "stratified": _stratified, "per-class": _per_class}[kind]
+        parts = draw(_labels_of_known(data), config, generator)
+        return checked_split(f"{kind}-{config.split_seed}", *parts, data)
+    path = Path(kind)
+    if path.suffix == ".npz":
+        return read_split(path, data)
+    raise ConfigError(
+        f"Unknown split {kind!r}. Choose from: {', '.join(KINDS)}, or a path to an .npz file."
+    )
+
+
+def read_split(path: Path, data: Data) -> Split:
+    """A split from an ``.npz`` file with arrays of node ids ``train``, ``val`` and ``test``."""
+    if not path.is_file():
+        raise DataError(f"There is no split file {path}.")
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            missing = [part for part in PARTS if part not in arrays]
+            if missing:
+                raise DataError(
+                    f"{path} must hold arrays train, val and test, missing {', '.join(missing)}."
+                )
+            parts = [arrays[part] for part in PARTS]
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path} is not a readable .npz file of numbers: {error}") from error
+    for part, ids in zip(PARTS, parts, strict=True):
+        if ids.ndim != 1 or ids.dtype.kind not in "iu":
+            raise DataError(
+                f"{part} in {path} must be a list of node ids, got {ids.dtype} of shape"
+                f" {list(ids.shape)}."
+            )
+    return checked_split(path.stem, *parts, data)
+
+
+def checked_split(
+    name: str, train: np.ndarray, val: np.ndarray, test: np.ndarray, data: Data
+) -> Split:
+    """A split whose parts are non-empty, disjoint, in range and labelled; anything else raises."""
+    num_nodes = int(data.num_nodes)
+    owner = np.full(num_nodes, -1)
+    labels = data.y.numpy()
+    for number, (part, ids) in enumerate(zip(PARTS, (train, val, test), strict=True)):
+        if ids.size == 0:
+            raise DataError(f"The {part} part of split {name!r} must not be empty.")
+        if ids.min() < 0 or ids.max() >= num_nodes:
+            bad = ids.min() if ids.min() < 0 else ids.max()
+            raise DataError(
+                f"The {part} part of split {name!r} must hold node ids from 0 to"
+                f" {num_nodes - 1}, got {bad}."
+            )
+        taken = owner[ids]
+        if (taken >= 0).any():
+            node = int(ids[taken >= 0][0])
+            other = PARTS[owner[node]]
+            raise DataError(f"Split {name!r} has node {node} both in {other} and in {part}.")
+        if np.unique(ids).size != ids.size:
+            raise DataError(f"The {part} part of split {name!r} lists a node more than once.")
+        if labels.ndim == 1 and (labels[ids] < 0).any():
+            node = int(ids[labels[ids] < 0][0])
+            raise DataError(f"Node {node} of the {part} part of split {name!r} has no label.")
+        owner[ids] = number
+    parts = [torch.from_numpy(np.sort(ids).astype(np.int64)) for ids in (train, val, test)]
+    return Split(name, *parts)
+
+
+def _public(data: Data) -> Split:
+    masks = [data.get(f"{part}_mask") for part in PARTS]
+    if any(mask is None for mask in masks):
+        raise ConfigError(
+            "This graph has no public split. Choose from: random, stratified, per-class,"
+            " or a path to an .npz file."
+        )
+    return checked_split("public", *(mask.nonzero().flatten().numpy() for mask in masks), data)
+
+
+def _labels_of_known(data: Data) -> np.ndarray:
+    """Class of each node, -1 where unknown; of several labels the first."""
+    if is_multilabel(data):
+        return np.asarray(data.y.argmax(dim=1).numpy())
+    return np.asarray(data.y.numpy())
+
+
+def _random(
+    labels: np.ndarray, config: SplitConfig, generator: np.random.Generator
+) -> list[np.ndarray]:
+    nodes = generator.permutation(np.flatnonzero(labels >= 0))
+    return _by_fractions(nodes, config)
+
+
+def _stratified(
+    labels: np.ndarray, config: SplitConfig, generator: np.random.Generator
+) -> list[np.ndarray]:
+    by_class = [
+        _by_fractions(generator.permutation(np.flatnonzero(labels == label)), config)
+        for label in np.unique(labels[labels >= 0])
+    ]
+    return [np.concatenate(parts) for parts in zip(*by_class, strict=True)]
+
+
+def _per_class(
+    labels: np.ndarray, config: SplitConfig, generator: np.random.Generator
+) -> list[np.ndarray]:
+    count = config.labels_per_class
+    train = []
+    for label in np.unique(labels[labels >= 0]):
+        members = np.flatnonzero(labels == label)
+        if members.size < count:
+            raise DataError(
+                f"labels_per_class must be at most the size of each class; class {label} has"
+                f" {members.size} labelled nodes, got {count}."
+            )
+        train.append(generator.permutation(members)[:count])
+    chosen = np.concatenate(train)
+    rest = generator.permutation(np.setdiff1d(np.flatnonzero(labels >= 0), chosen))
+    num_val = int(config.val_fraction * rest.size)
+    return [chosen, rest[:num_val], rest[num_val:]]
+
+
+def _by_fractions(nodes: np.ndarray, config: SplitConfig) -> list[np.ndarray]:
+    num_train = int(config.train_fraction * nodes.size)
+    num_val = int(config.val_fraction * nodes.size)
+    return [
+        nodes[:num_train],
+        nodes[num_train : num_train + num_val],
+        nodes[num_train + num_val :],
+    ]

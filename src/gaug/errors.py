@@ -1,0 +1,41 @@
+"""Errors that gaug raises on purpose; every one reads as a single line for a person.
+
+A message names the subject, the rule, the value and, where there is one, the remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class GaugError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class ConfigError(GaugError, ValueError):
+    """A setting or a command-line argument is not acceptable."""
+
+
+class DataError(GaugError, ValueError):
+    """A graph, its features, its labels, its split or a file of them is not acceptable."""
+
+
+class MissingDataError(DataError, FileNotFoundError):
+    """A graph of the catalog is not in the data folder and could not be fetched."""
+
+
+class StoreError(GaugError, RuntimeError):
+    """The store of run records cannot be read or written."""
+
+
+class TrainingError(GaugError, RuntimeError):
+    """Training cannot go on."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
+    """The error for a name that is not in a registry.
+
+    >>> str(unknown_name("model", "gnc", ["gcn", "gat"]))
+    "Unknown model 'gnc'. Choose from: gat, gcn."
+    """
+    return ConfigError(f"Unknown {kind} {name!r}. Choose from: {', '.join(sorted(known))}.")

@@ -1,0 +1,140 @@
+"""What every classifier here shares: its settings, its inputs and its linear layer.
+
+A model is called as PyTorch Geometric calls one, ``model(x, edge_index, edge_weight)``. The
+training loop passes a `SparseMatrix` for ``x`` and an `Adjacency` for ``edge_index`` instead, so
+that what depends on the graph alone is computed once and not in each call.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gaug.adjacency import Adjacency
+from gaug.config import Config, Range, setting
+from gaug.sparse import SparseMatrix
+
+Features = Tensor | SparseMatrix
+Aggregate = Callable[[Tensor], Tensor]
+
+_POSITIVE = Range(1)
+_DROP = Range(0, 1, high_open=True)
+
+
+@dataclass(frozen=True)
+class ModelConfig(Config):
+    """Settings that every model has; the defaults are those of the paper's appendix C."""
+
+    name: ClassVar[str]
+
+    layers: int = setting(2, "Layers, the output layer included.", within=_POSITIVE)
+    hidden: int = setting(128, "Width of a hidden layer.", within=_POSITIVE)
+    dropout: float = setting(0.5, "Share of the hidden units dropped in training.", within=_DROP)
+    input_dropout: float = setting(0.0, "Share of the input features dropped.", within=_DROP)
+    learning_rate: float = setting(0.01, "Adam's step.", within=Range(0, low_open=True))
+    weight_decay: float = setting(5e-4, "L2 penalty on every weight.", within=Range(0))
+
+
+class GNN(nn.Module):
+    """Base of the classifiers: settles the inputs, then `classify` does the work."""
+
+    def forward(
+        self,
+        x: Features,
+        edge_index: Tensor | Adjacency,
+        edge_weight: Tensor | None = None,
+    ) -> Tensor:
+        """Class logits of every node.  [N, C]
+
+        Args:
+            x: Features, dense or ``torch.sparse_csr``.  [N, F]
+            edge_index: Edges from row 0 to row 1, without self-loops.  [2, E]
+            edge_weight: A weight an edge, ones by default; may carry gradient.  [E]
+        """
+        features = as_features(x)
+        if isinstance(edge_index, Adjacency):
+            return self.classify(features, edge_index)
+        adjacency = Adjacency.from_edges(edge_index, features.shape[0], edge_weight)
+        return self.classify(features, adjacency)
+
+    @abstractmethod
+    def classify(self, h: Features, adjacency: Adjacency) -> Tensor:
+        """Class logits of every node.  [N, C]"""
+
+
+class Linear(nn.Module):
+    """A linear map of dense or sparse rows, stored as [in, out] so that sparse rows read it fast.
+
+    The bias is a separate attribute because a graph layer adds it after aggregation.
+    """
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(in_features, out_features))
+        self.bias = nn.Parameter(torch.zeros(out_features))
+        # Glorot and Bengio's uniform initialisation, as Kipf and Welling's GCN.
+        bound = math.sqrt(6.0 / (in_features + out_features))
+        nn.init.uniform_(self.weight, -bound, bound)
+
+    def forward(self, x: Features) -> Tensor:
+        """The product without the bias.  [N, out]"""
+        return x @ self.weight
+
+
+def as_features(x: Features) -> Features:
+    """Sparse tensors as `SparseMatrix`, everything else as it is."""
+    if isinstance(x, SparseMatrix) or x.layout == torch.strided:
+        return x
+    return SparseMatrix.from_torch(x if x.layout == torch.sparse_csr else x.to_sparse_csr())
+
+
+def make_layers(in_features: int, out_features: int, config: ModelConfig) -> nn.ModuleList:
+    """Linear layers from the input over the hidden width to the output."""
+    widths = [in_features, *[config.hidden] * (config.layers - 1), out_features]
+    return nn.ModuleList(map(Linear, widths[:-1], widths[1:]))
+
+
+def aggregate_linear(layer: nn.Module, h: Features, aggregate: Aggregate) -> Tensor:
+    """Linear map, aggregation and bias, with the aggregation on the narrower side of the map."""
+    assert isinstance(layer, Linear)
+    widens = layer.weight.size(0) < layer.weight.size(1)
+    if widens and isinstance(h, Tensor):
+        return torch.addmm(layer.bias, aggregate(h), layer.weight)
+    return aggregate(layer(h)) + layer.bias
+
+
+def dropout(h: Features, share: float, training: bool) -> Features:
+    """Drop entries at random and scale the rest, so that the expectation stays.
+
+    Only stored entries of a sparse matrix are drawn. On a CPU, PyTorch's own dropout draws one
+    random number an entry and costs more than the rest of an epoch; here four entries share 64
+    random bits. The share is then a multiple of 1/65536, and the scale matches it exactly.
+    """
+    if not training or share == 0:
+        return h
+    if isinstance(h, SparseMatrix):
+        return h.with_values(dropout_dense(h.values, share, training))
+    return dropout_dense(h, share, training)
+
+
+def dropout_dense(h: Tensor, share: float, training: bool) -> Tensor:
+    """`dropout` of a dense tensor."""
+    if not training or share == 0:
+        return h
+    if h.device.type != "cpu":
+        return functional.dropout(h, share)
+    kept = round((1 - share) * 65536)  # out of the 65536 values of 16 bits
+    if kept == 0:
+        return torch.zeros_like(h)
+    words = torch.empty((h.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    bits = words.view(torch.int16)[: h.numel()].view(h.shape)
+    # 32768 - kept is the smallest kept value: from there on the difference is at least 1.
+    mask = bits.to(h.dtype).sub_(32767 - kept).clamp_(0, 1).mul_(65536 / kept)
+    return h * mask

@@ -1,0 +1,105 @@
+"""The graph attention network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gaug.adjacency import Adjacency
+from gaug.config import Range, setting
+from gaug.models.attention import attend
+from gaug.models.base import GNN, Features, Linear, ModelConfig, dropout
+
+
+@dataclass(frozen=True)
+class GATConfig(ModelConfig):
+    """Settings of `GAT`."""
+
+    name: ClassVar[str] = "gat"
+
+    hidden: int = setting(16, "Width of a head of a hidden layer.", within=Range(1))
+    heads: int = setting(8, "Attention heads of a hidden layer.", within=Range(1))
+    dropout: float = setting(
+        0.6, "Share of the hidden units dropped in training.", within=Range(0, 1, high_open=True)
+    )
+    input_dropout: float = setting(
+        0.6, "Share of the input features dropped.", within=Range(0, 1, high_open=True)
+    )
+    attention_dropout: float = setting(
+        0.6, "Share of the attention dropped in training.", within=Range(0, 1, high_open=True)
+    )
+    learning_rate: float = setting(0.005, "Adam's step.", within=Range(0, low_open=True))
+
+
+class GAT(GNN):
+    r"""Graph attention network (Veličković et al., ICLR 2018).
+
+    .. math::
+        \alpha_{uv} = \frac{w_{uv} \exp(\mathrm{LeakyReLU}(a_d^\top W h_u + a_s^\top W h_v))}
+        {\sum_{t \in \{u\} \cup N(u)} w_{ut} \exp(\mathrm{LeakyReLU}(a_d^\top W h_u
+        + a_s^\top W h_t))}, \qquad
+        h_u' = \sum_v \alpha_{uv} W h_v + b
+
+    Hidden heads are concatenated and followed by ELU; the output layer has one head. The edge
+    weight :math:`w` scales the unnormalised attention: 1 leaves the published layer as it is and 0
+    takes the edge away.
+
+    Args:
+        in_features: Width of the features.
+        num_classes: Number of classes.
+        config: Its settings.
+    """
+
+    def __init__(
+        self, in_features: int, num_classes: int, config: GATConfig | None = None
+    ) -> None:
+        super().__init__()
+        self.config = config or GATConfig()
+        inner = self.config.heads * self.config.hidden
+        widths = [in_features, *[inner] * (self.config.layers - 1)]
+        heads = [self.config.heads] * (self.config.layers - 1) + [1]
+        outs = [self.config.hidden] * (self.config.layers - 1) + [num_classes]
+        self.layers = nn.ModuleList(map(AttentionLayer, widths, heads, outs))
+
+    def classify(self, h: Features, adjacency: Adjacency) -> Tensor:
+        """Class logits of every node.  [N, C]"""
+        h = dropout(h, self.config.input_dropout, self.training)
+        attention_dropout = self.config.attention_dropout if self.training else 0.0
+        *hidden, last = self.layers
+        for layer in hidden:
+            h = functional.elu(layer(h, adjacency, attention_dropout))
+            h = dropout(h, self.config.dropout, self.training)
+        logits: Tensor = last(h, adjacency, attention_dropout)
+        return logits
+
+
+class AttentionLayer(nn.Module):
+    """One layer of attention, its heads side by side in the result."""
+
+    def __init__(self, in_features: int, heads: int, out_features: int) -> None:
+        super().__init__()
+        self.linear = Linear(in_features, heads * out_features)
+        self.from_target = nn.Parameter(torch.empty(heads, out_features, 1))
+        self.from_source = nn.Parameter(torch.empty(heads, out_features, 1))
+        bound = (6.0 / (heads + out_features)) ** 0.5
+        nn.init.uniform_(self.from_target, -bound, bound)
+        nn.init.uniform_(self.from_source, -bound, bound)
+
+    def forward(self, h: Features, adjacency: Adjacency, attention_dropout: float) -> Tensor:
+        """Attended features with bias.  [N, heads * out]"""
+        heads, out_features, _ = self.from_target.shape
+        pattern, weight = adjacency.looped
+        z = self.linear(h).view(-1, heads, out_features).transpose(0, 1).contiguous()  # [H, N, C]
+        attended = attend(
+            pattern,
+            z,
+            (z @ self.from_target).squeeze(2),
+            (z @ self.from_source).squeeze(2),
+            None if adjacency.weight is None else weight,
+            attention_dropout,
+        )  # [H, N, C]
+        return attended.transpose(0, 1).flatten(1) + self.linear.bias

@@ -1,0 +1,56 @@
+"""The graph convolutional network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from gaug.adjacency import Adjacency
+from gaug.models.base import (
+    GNN,
+    Features,
+    ModelConfig,
+    aggregate_linear,
+    dropout,
+    make_layers,
+)
+
+
+@dataclass(frozen=True)
+class GCNConfig(ModelConfig):
+    """Settings of `GCN`."""
+
+    name: ClassVar[str] = "gcn"
+
+
+class GCN(GNN):
+    r"""Graph convolutional network (Kipf and Welling, ICLR 2017; the paper's equation 1).
+
+    .. math::
+        H^{(l+1)} = \sigma\bigl(\tilde D^{-1/2} (A + I) \tilde D^{-1/2} H^{(l)} W^{(l)} + b\bigr)
+
+    with ReLU between layers and none after the last.
+
+    Args:
+        in_features: Width of the features.
+        num_classes: Number of classes.
+        config: Its settings.
+    """
+
+    def __init__(
+        self, in_features: int, num_classes: int, config: GCNConfig | None = None
+    ) -> None:
+        super().__init__()
+        self.config = config or GCNConfig()
+        self.layers = make_layers(in_features, num_classes, self.config)
+
+    def classify(self, h: Features, adjacency: Adjacency) -> Tensor:
+        """Class logits of every node.  [N, C]"""
+        h = dropout(h, self.config.input_dropout, self.training)
+        *hidden, last = self.layers
+        for layer in hidden:
+            h = aggregate_linear(layer, h, adjacency.symmetric).relu()
+            h = dropout(h, self.config.dropout, self.training)
+        return aggregate_linear(last, h, adjacency.symmetric)

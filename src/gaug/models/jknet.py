@@ -1,0 +1,64 @@
+"""Jumping-knowledge network over GraphSAGE layers."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from gaug.adjacency import Adjacency
+from gaug.config import Range, setting
+from gaug.models.base import GNN, Features, Linear, ModelConfig, aggregate_linear, dropout
+
+
+@dataclass(frozen=True)
+class JKNetConfig(ModelConfig):
+    """Settings of `JKNet`."""
+
+    name: ClassVar[str] = "jknet"
+
+    layers: int = setting(3, "Layers that are concatenated.", within=Range(1))
+    self_weight: float = setting(
+        2.0, "How much the node itself counts in the mean; a neighbour counts 1.", within=Range(0)
+    )
+
+
+class JKNet(GNN):
+    r"""Jumping-knowledge network (Xu et al., ICML 2018) with concatenation.
+
+    .. math::
+        h_u^{(l+1)} = \mathrm{ReLU}\Bigl(W^{(l)} \frac{s\, h_u^{(l)}
+        + \sum_{v \in N(u)} h_v^{(l)}}{s + |N(u)|} + b\Bigr), \qquad
+        \hat y_u = W \,[h_u^{(1)} \Vert \dots \Vert h_u^{(L)}] + b
+
+    The layers are `GraphSAGE`'s, with the same s = 2.
+
+    Args:
+        in_features: Width of the features.
+        num_classes: Number of classes.
+        config: Its settings.
+    """
+
+    def __init__(
+        self, in_features: int, num_classes: int, config: JKNetConfig | None = None
+    ) -> None:
+        super().__init__()
+        self.config = config or JKNetConfig()
+        depth, width = self.config.layers, self.config.hidden
+        widths = [in_features, *[width] * depth]
+        self.layers = nn.ModuleList(map(Linear, widths[:-1], widths[1:]))
+        self.output = Linear(depth * width, num_classes)
+
+    def classify(self, h: Features, adjacency: Adjacency) -> Tensor:
+        """Class logits of every node.  [N, C]"""
+        aggregate = functools.partial(adjacency.mean, self_weight=self.config.self_weight)
+        h = dropout(h, self.config.input_dropout, self.training)
+        outputs = []
+        for layer in self.layers:
+            h = aggregate_linear(layer, h, aggregate).relu()
+            h = dropout(h, self.config.dropout, self.training)
+            outputs.append(h)
+        return self.output(torch.cat(outputs, dim=1)) + self.output.bias

@@ -1,0 +1,44 @@
+"""The row that uses no edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from gaug.adjacency import Adjacency
+from gaug.models.base import GNN, Features, ModelConfig, dropout, make_layers
+
+
+@dataclass(frozen=True)
+class MLPConfig(ModelConfig):
+    """Settings of `MLP`."""
+
+    name: ClassVar[str] = "mlp"
+
+
+class MLP(GNN):
+    """A multi-layer perceptron on the features alone: what the edges add is what it lacks.
+
+    Args:
+        in_features: Width of the features.
+        num_classes: Number of classes.
+        config: Its settings.
+    """
+
+    def __init__(
+        self, in_features: int, num_classes: int, config: MLPConfig | None = None
+    ) -> None:
+        super().__init__()
+        self.config = config or MLPConfig()
+        self.layers = make_layers(in_features, num_classes, self.config)
+
+    def classify(self, h: Features, adjacency: Adjacency) -> Tensor:
+        """Class logits of every node; the edges are not looked at.  [N, C]"""
+        h = dropout(h, self.config.input_dropout, self.training)
+        *hidden, last = self.layers
+        for layer in hidden:
+            h = (layer(h) + layer.bias).relu()
+            h = dropout(h, self.config.dropout, self.training)
+        return last(h) + last.bias

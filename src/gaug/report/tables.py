@@ -1,0 +1,53 @@
+"""Results as Markdown tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timezone
+
+from gaug.studies.table2 import CellResult
+
+_MODEL_TITLES = {
+    "gcn": "GCN",
+    "gsage": "GraphSAGE",
+    "gat": "GAT",
+    "jknet": "JK-Net",
+    "mlp": "MLP",
+}
+_METHOD_TITLES = {"none": "original", "dropedge": "DropEdge"}
+
+
+def table2_markdown(results: Sequence[CellResult], command: str) -> str:
+    """Table 2 as far as it was run: ours with its deviation, the paper's mean beside it."""
+    graphs = list(dict.fromkeys(result.cell.graph for result in results))
+    rows = list(dict.fromkeys((result.cell.model, result.cell.method) for result in results))
+    by_cell = {(r.cell.model, r.cell.method, r.cell.graph): r for r in results}
+    lines = [
+        "| model | method | " + " | ".join(graphs) + " |",
+        "| --- | --- |" + " --- |" * len(graphs),
+    ]
+    for model, method in rows:
+        cells = [by_cell.get((model, method, graph)) for graph in graphs]
+        texts = [_MODEL_TITLES.get(model, model), _METHOD_TITLES.get(method, method)]
+        texts += ["–" if cell is None else _cell(cell) for cell in cells]
+        lines.append("| " + " | ".join(texts) + " |")
+    return "\n".join([*lines, "", _provenance(results, command), ""])
+
+
+def _cell(result: CellResult) -> str:
+    text = f"{result.mean:.1f} ± {result.deviation:.1f}"
+    paper = result.cell.paper
+    return text if paper is None else f"{text} ({paper[0]:.1f})"
+
+
+def _provenance(results: Sequence[CellResult], command: str) -> str:
+    records = [record for result in results for record in result.records]
+    counts = sorted({len(result.records) for result in results})
+    newest = max(record.created.replace(tzinfo=timezone.utc) for record in records)
+    versions = records[-1].versions
+    software = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return (
+        "Test micro-F1 in percent, mean and sample standard deviation over"
+        f" {' or '.join(map(str, counts))} runs; in brackets the paper's mean. Epochs were chosen on"
+        f" validation nodes.\nMade by `{command}` on {newest:%Y-%m-%d} with {software}."
+    )

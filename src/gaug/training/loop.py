@@ -1,0 +1,293 @@
+"""The one training loop: every model and every method goes through `train_run`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gaug.adjacency import Adjacency
+from gaug.augment.base import Augmentation, AugmentedRun, Round, RoundResult
+from gaug.config import Config, Range, setting
+from gaug.errors import TrainingError
+from gaug.models.base import GNN, Features
+from gaug.sparse import SparseMatrix
+from gaug.training.metrics import micro_f1
+from gaug.training.task import Task
+
+OnEpoch = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class TrainingConfig(Config):
+    """Settings of the loop."""
+
+    epochs: int = setting(200, "Epochs at most.", within=Range(1))
+    patience: int | None = setting(
+        None, "Stop after so many epochs without a better validation score.", within=Range(1)
+    )
+    selection: str = setting(
+        "validation",
+        "Which epoch counts: the best on the validation nodes, or the last.",
+        choices=("validation", "last"),
+    )
+
+
+@dataclass(frozen=True)
+class Optimisation:
+    """How the classifier is optimised: part of a model's recipe."""
+
+    learning_rate: float
+    weight_decay: float
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What one run came to.
+
+    Attributes:
+        val_score: Micro-F1 in percent on the validation nodes; None without validation nodes.
+        test_score: Micro-F1 in percent on the test nodes, read once, at the chosen epoch.
+        best_epoch: The chosen epoch of the last round that was chosen from, counted from 1.
+        epochs: Epochs trained in all rounds.
+        probabilities: Class probabilities of every node.  [N, C]
+        rounds: The rounds with their chosen weights as functions.
+        history: One row an epoch, where asked.
+        warning: Why training stopped early, if something was wrong.
+    """
+
+    val_score: float | None
+    test_score: float
+    best_epoch: int
+    epochs: int
+    probabilities: Tensor
+    rounds: list[RoundResult]
+    history: list[dict[str, float]] = field(default_factory=list)
+    warning: str | None = None
+
+
+def train_run(
+    task: Task,
+    build: Callable[[], nn.Module],
+    method: Augmentation,
+    optimisation: Optimisation,
+    config: TrainingConfig,
+    seed: int,
+    *,
+    keep_history: bool = False,
+    on_epoch: OnEpoch | None = None,
+) -> RunResult:
+    """Train and evaluate once.
+
+    The epoch is chosen on the validation nodes, ties going to the lower validation loss; the test
+    score is read once, from the chosen weights on the graph for inference. All randomness comes
+    from ``seed``; the global random state is left as it was.
+
+    Args:
+        task: Graph and split.
+        build: Makes a model with random weights.
+        method: The augmentation, fitted.
+        optimisation: How the classifier is optimised.
+        config: Epochs, patience and selection.
+        seed: Seed of the run.
+        keep_history: Whether to return a row an epoch.
+        on_epoch: Called with the number of epochs done so far.
+    """
+    if config.selection == "validation" and task.val.numel() == 0:
+        raise TrainingError(
+            "There are no validation nodes to choose the epoch by."
+            " Give some, or set selection=last."
+        )
+    with torch.random.fork_rng(devices=_accelerators(task)):
+        torch.manual_seed(seed)
+        generator = torch.Generator().manual_seed(seed)
+        trainer = _Trainer(task, build, optimisation, config, keep_history, on_epoch)
+        run = method.start(task.visible(), generator)
+        current = run.next_round(None)
+        while current is not None:
+            result = trainer.train_round(run, current)
+            current = run.next_round(result) if trainer.warning is None else None
+        with torch.no_grad():
+            probabilities = run.combine(trainer.results)
+    return trainer.finish(probabilities)
+
+
+class _Trainer:
+    """The state of one run."""
+
+    def __init__(
+        self,
+        task: Task,
+        build: Callable[[], nn.Module],
+        optimisation: Optimisation,
+        config: TrainingConfig,
+        keep_history: bool,
+        on_epoch: OnEpoch | None,
+    ) -> None:
+        self.task = task
+        self.build = build
+        self.optimisation = optimisation
+        self.config = config
+        self.keep_history = keep_history
+        self.on_epoch = on_epoch
+        self.model: nn.Module | None = None
+        self.results: list[RoundResult] = []
+        self.history: list[dict[str, float]] = []
+        self.epochs = 0
+        self.best_epoch = 0
+        self.warning: str | None = None
+        self.train_labels = task.labels[task.train]
+        self.val_labels = task.labels[task.val]
+
+    def train_round(self, run: AugmentedRun, current: Round) -> RoundResult:
+        if self.model is None or not current.keep_weights:
+            self.model = self.build().to(self.task.labels.device)
+        model = self.model
+        optimiser = torch.optim.Adam(
+            model.parameters(),
+            lr=self.optimisation.learning_rate,
+            weight_decay=self.optimisation.weight_decay,
+            fused=True,
+        )
+        choosing = self.config.selection == "validation" and not current.pretraining
+        best = _Best()
+        num_epochs = self.config.epochs if current.epochs is None else current.epochs
+        for epoch in range(1, num_epochs + 1):
+            loss, extra = self._step(model, optimiser, run, current, epoch)
+            if not math.isfinite(loss + extra):
+                self.warning = (
+                    f"The loss became {loss + extra} in epoch {epoch}"
+                    f" (classification {loss:g}, method {extra:g});"
+                    " kept the best weights so far. Try a lower learning_rate."
+                )
+                break
+            score = val_loss = math.nan
+            if choosing or self.keep_history:
+                score, val_loss = self._validate(model, current.adjacency)
+            if self.keep_history:
+                row = {"epoch": self.epochs + epoch, "train_loss": loss, "extra_loss": extra}
+                self.history.append(row | {"val_score": score, "val_loss": val_loss} | run.log())
+            if choosing and best.offer(score, val_loss, epoch, model):
+                self.best_epoch = epoch
+            if self.on_epoch is not None:
+                self.on_epoch(self.epochs + epoch)
+            patience = self.config.patience
+            if choosing and patience is not None and epoch - best.epoch >= patience:
+                break
+        self.epochs += epoch
+        return self._close(model, current, best, choosing, epoch)
+
+    def _step(
+        self,
+        model: nn.Module,
+        optimiser: torch.optim.Optimizer,
+        run: AugmentedRun,
+        current: Round,
+        epoch: int,
+    ) -> tuple[float, float]:
+        model.train()
+        optimiser.zero_grad()
+        adjacency = run.training_graph(current, epoch)
+        logits = apply_model(model, self.task.features, adjacency)
+        loss = classification_loss(logits[self.task.train], self.train_labels)
+        extra = run.extra_loss()
+        total = loss if extra is None else loss + extra
+        if bool(torch.isfinite(total)):
+            total.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            run.after_step()
+        return loss.item(), 0.0 if extra is None else extra.item()
+
+    @torch.no_grad()
+    def _validate(self, model: nn.Module, adjacency: Adjacency) -> tuple[float, float]:
+        if self.task.val.numel() == 0:
+            return math.nan, math.nan
+        model.eval()
+        logits = apply_model(model, self.task.features, adjacency)[self.task.val]
+        loss = classification_loss(logits, self.val_labels)
+        return micro_f1(logits, self.val_labels), loss.item()
+
+    def _close(
+        self, model: nn.Module, current: Round, best: _Best, choosing: bool, epoch: int
+    ) -> RoundResult:
+        if choosing:
+            if best.state is None:
+                raise TrainingError(self.warning or "No epoch could be evaluated.")
+            model.load_state_dict(best.state)
+            score, loss = best.score, best.loss
+        else:
+            score, loss = self._validate(model, current.adjacency)
+            self.best_epoch = epoch
+        state = {name: value.clone() for name, value in model.state_dict().items()}
+
+        def predict(adjacency: Adjacency, *, dropout: bool = False) -> Tensor:
+            kept = {name: value.clone() for name, value in model.state_dict().items()}
+            model.load_state_dict(state)
+            model.train(dropout)
+            with torch.no_grad():
+                logits = apply_model(model, self.task.features, adjacency)
+            model.load_state_dict(kept)
+            return logits.sigmoid() if self.task.multilabel else logits.softmax(dim=1)
+
+        result = RoundResult(current, score, loss, predict)
+        self.results.append(result)
+        return result
+
+    def finish(self, probabilities: Tensor) -> RunResult:
+        task = self.task
+        # A probability above one half is a positive logit.
+        scores = probabilities - 0.5 if task.multilabel else probabilities
+        has_val = task.val.numel() > 0
+        return RunResult(
+            val_score=micro_f1(scores[task.val], self.val_labels) if has_val else None,
+            test_score=micro_f1(scores[task.test], task.labels[task.test]),
+            best_epoch=self.best_epoch,
+            epochs=self.epochs,
+            probabilities=probabilities,
+            rounds=self.results,
+            history=self.history,
+            warning=self.warning,
+        )
+
+
+class _Best:
+    """The best epoch of a round so far, with its weights."""
+
+    def __init__(self) -> None:
+        self.score = -math.inf
+        self.loss = math.inf
+        self.epoch = 0
+        self.state: dict[str, Tensor] | None = None
+
+    def offer(self, score: float, loss: float, epoch: int, model: nn.Module) -> bool:
+        if (score, -loss) <= (self.score, -self.loss):
+            return False
+        self.score, self.loss, self.epoch = score, loss, epoch
+        self.state = {name: value.clone() for name, value in model.state_dict().items()}
+        return True
+
+
+def apply_model(model: nn.Module, features: Features, adjacency: Adjacency) -> Tensor:
+    """Call a model of this package, or any module with PyTorch Geometric's signature."""
+    if isinstance(model, GNN):
+        logits: Tensor = model(features, adjacency)
+        return logits
+    x = features.to_torch() if isinstance(features, SparseMatrix) else features
+    logits = model(x, adjacency.edge_index, adjacency.weight)
+    return logits
+
+
+def classification_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy, or binary cross-entropy where a node may have several labels."""
+    if labels.dim() == 1:
+        return functional.cross_entropy(logits, labels)
+    return functional.binary_cross_entropy_with_logits(logits, labels)
+
+
+def _accelerators(task: Task) -> list[int]:
+    device = task.labels.device
+    return [device.index or 0] if device.type == "cuda" else []

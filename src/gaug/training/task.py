@@ -1,0 +1,96 @@
+"""A graph with a split, laid out for training once and shared by all runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.adjacency import Adjacency
+from gaug.augment.base import Visible
+from gaug.errors import DataError
+from gaug.graph import is_multilabel, num_classes
+from gaug.models.base import Features, as_features
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the training loop works on.
+
+    Attributes:
+        features: Dense or sparse features.  [N, F]
+        adjacency: The original graph.
+        labels: Class ids [N] or 0/1 [N, C].
+        train: Ids of the training nodes.
+        val: Ids of the validation nodes; may be empty where no epoch is chosen by them.
+        test: Ids of the test nodes.
+        num_classes: Number of classes.
+    """
+
+    features: Features
+    adjacency: Adjacency
+    labels: Tensor
+    train: Tensor
+    val: Tensor
+    test: Tensor
+    num_classes: int
+
+    @classmethod
+    def of(cls, data: Data) -> Task:
+        """The task of a valid graph with ``train_mask``, ``val_mask`` and ``test_mask``."""
+        parts = {}
+        for part in ("train", "val", "test"):
+            mask = data.get(f"{part}_mask")
+            if mask is None:
+                raise DataError(
+                    f"The graph has no {part}_mask. Give it a split, for instance by"
+                    " torch_geometric.transforms.RandomNodeSplit."
+                )
+            parts[part] = mask.nonzero().flatten()
+        if not is_multilabel(data):
+            for part, nodes in parts.items():
+                if bool((data.y[nodes] < 0).any()):
+                    raise DataError(f"The {part} nodes must have labels, got some without.")
+            if data.y[parts["train"]].unique().numel() < 2:
+                raise DataError(
+                    "The training nodes must belong to two classes at least, got one class only."
+                    " Choose another split."
+                )
+        return cls(
+            features=as_features(data.x),
+            adjacency=Adjacency.of(data),
+            labels=data.y,
+            num_classes=num_classes(data),
+            **parts,
+        )
+
+    def to(self, device: str) -> Task:
+        """The task on another device."""
+        return Task(
+            features=self.features.to(device),
+            adjacency=self.adjacency.to(device),
+            labels=self.labels.to(device),
+            train=self.train.to(device),
+            val=self.val.to(device),
+            test=self.test.to(device),
+            num_classes=self.num_classes,
+        )
+
+    @property
+    def in_features(self) -> int:
+        """Width of the features."""
+        return int(self.features.shape[1])
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether a node may have several labels."""
+        return self.labels.dim() == 2
+
+    def visible(self) -> Visible:
+        """The task as an augmentation may see it: no validation or test label."""
+        hidden = torch.zeros_like if self.multilabel else (lambda y: torch.full_like(y, -1))
+        labels = hidden(self.labels)
+        labels[self.train] = self.labels[self.train]
+        return Visible(self.features, self.adjacency, labels, self.train, self.num_classes)
