@@ -123,16 +123,15 @@ class Store:
         """Append a record and return its id; it is on disk when this returns."""
         if record.created is None:
             record.created = datetime.now(timezone.utc)
-        with self._guarded("written"), Session(self._engine) as session, session.begin():
+        session = Session(self._engine, expire_on_commit=False)
+        with self._guarded("written"), session, session.begin():
             session.add(record)
-            session.flush()
-            return record.id
+        return record.id
 
     def find(self, identities: list[str]) -> dict[str, RunRecord]:
         """The newest record of each identity that is there."""
         found: dict[str, RunRecord] = {}
         with self._guarded("read"), Session(self._engine) as session:
-            session.expire_on_commit = False
             for start in range(0, len(identities), 500):  # databases bound a statement's length
                 part = identities[start : start + 500]
                 query = select(RunRecord).where(RunRecord.identity.in_(part))

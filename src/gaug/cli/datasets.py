@@ -36,16 +36,19 @@ def datasets(
     from gaug.data.folders import data_root as resolve
 
     table = Table(box=None, pad_edge=False)
-    table.add_column("graph")
-    for column in ("nodes", "edges", "features", "density", "classes", "homophily"):
-        table.add_column(column, justify="right")
-    table.add_column("present")
-    table.add_column("what it is, or how to get it")
+    table.add_column("graph", no_wrap=True)
+    for column in ("nodes", "edges", "features", "non-zero", "classes", "homophily"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("present", no_wrap=True)
     for row in rows:
         table.add_row(*_cells(row))
     console = Console()
     console.print(table)
-    console.print(f"Data folder: {resolve(data_root)}", markup=False, highlight=False)
+    folder = resolve(data_root)
+    console.print(f"Data folder: {folder}", markup=False, highlight=False, soft_wrap=True)
+    missing = [row["name"] for row in rows if not row["present"]]
+    if missing:
+        console.print(f"Missing: {', '.join(missing)}. 'gaug datasets fetch NAME' downloads one.")
 
 
 @datasets_app.command()
@@ -96,8 +99,7 @@ def _rows(data_root: Path | None, *, quiet: bool) -> list[dict[str, Any]]:
 
 def _cells(row: dict[str, Any]) -> list[str]:
     if not row["present"]:
-        hint = f"gaug datasets fetch {row['name']}"
-        return [row["name"], *["–"] * 6, "no", hint]
+        return [row["name"], *["–"] * 6, "no"]
     homophily = row["edge_homophily"]
     return [
         row["name"],
@@ -108,5 +110,4 @@ def _cells(row: dict[str, Any]) -> list[str]:
         str(row["classes"]),
         "–" if homophily is None else f"{homophily:.2f}",
         "yes",
-        row["title"],
     ]
