@@ -1,0 +1,78 @@
+"""Better node classification by mending the graph.
+
+An implementation of "Data Augmentation for Graph Neural Networks" (Zhao et al., AAAI 2021).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gaug.augment import DropEdge, DropEdgeConfig, NoAugmentation
+    from gaug.data.catalog import load_graph
+    from gaug.data.splits import SplitConfig, make_split
+    from gaug.data.synthetic import SyntheticConfig, planted_graph
+    from gaug.errors import GaugError
+    from gaug.experiment import Experiment, run_experiment, summarise
+    from gaug.graph import standardise
+    from gaug.models import GAT, GCN, MLP, GraphSAGE, JKNet
+    from gaug.store import RunRecord, Store
+
+# Where each public name lives. It is imported on first use: PyTorch takes seconds to import, and
+# `gaug --help` should not.
+_HOMES = {
+    "DropEdge": "gaug.augment",
+    "DropEdgeConfig": "gaug.augment",
+    "Experiment": "gaug.experiment",
+    "GAT": "gaug.models",
+    "GCN": "gaug.models",
+    "GaugError": "gaug.errors",
+    "GraphSAGE": "gaug.models",
+    "JKNet": "gaug.models",
+    "MLP": "gaug.models",
+    "NoAugmentation": "gaug.augment",
+    "RunRecord": "gaug.store",
+    "SplitConfig": "gaug.data.splits",
+    "Store": "gaug.store",
+    "SyntheticConfig": "gaug.data.synthetic",
+    "load_graph": "gaug.data.catalog",
+    "make_split": "gaug.data.splits",
+    "planted_graph": "gaug.data.synthetic",
+    "run_experiment": "gaug.experiment",
+    "standardise": "gaug.graph",
+    "summarise": "gaug.experiment",
+}
+
+__all__ = [
+    "GAT",
+    "GCN",
+    "MLP",
+    "DropEdge",
+    "DropEdgeConfig",
+    "Experiment",
+    "GaugError",
+    "GraphSAGE",
+    "JKNet",
+    "NoAugmentation",
+    "RunRecord",
+    "SplitConfig",
+    "Store",
+    "SyntheticConfig",
+    "load_graph",
+    "make_split",
+    "planted_graph",
+    "run_experiment",
+    "standardise",
+    "summarise",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -32,7 +33,9 @@ class GraphChange:
         """A copy of a valid graph with the change made."""
         num_nodes = int(data.num_nodes)
         pairs = undirected_pairs(data.edge_index)
-        kept = pairs[:, ~torch.isin(pair_keys(pairs, num_nodes), pair_keys(self.removed, num_nodes))]
+        kept = pairs[
+            :, ~torch.isin(pair_keys(pairs, num_nodes), pair_keys(self.removed, num_nodes))
+        ]
         keys = pair_keys(torch.cat([kept, self.added], dim=1), num_nodes)
         smaller, larger = keys // num_nodes, keys % num_nodes
         both = torch.cat([keys, larger * num_nodes + smaller]).sort().values
@@ -61,9 +64,10 @@ def omniscient_change(
     An upper bound for figures, not a method: it looks at the labels of all nodes. Where there are
     fewer pairs of the right kind than asked, it takes all of them.
     """
+    labels: Tensor = data.y
 
     def same_class(pairs: Tensor) -> Tensor:
-        return (data.y[pairs[0]] == data.y[pairs[1]]) & (data.y[pairs[0]] >= 0)
+        return (labels[pairs[0]] == labels[pairs[1]]) & (labels[pairs[0]] >= 0)
 
     return _draw(data, num_added, num_removed, generator, same_class)
 
@@ -121,10 +125,7 @@ def _draw_non_edges(
         fresh = pair_keys(allowed(drawn[:, drawn[0] < drawn[1]]), num_nodes)
         merged = torch.cat([keys, fresh])
         # Repeats go, and the order drawn stays, so that cutting off the end is not biased.
-        unique, inverse = merged.unique(return_inverse=True)
-        first = torch.full_like(unique, merged.numel()).scatter_reduce(
-            0, inverse, torch.arange(merged.numel()), "amin"
-        )
-        keys = merged[first.sort().values]
+        first = np.unique(merged.numpy(), return_index=True)[1]
+        keys = merged[torch.from_numpy(np.sort(first))]
     keys = keys[:count]
     return torch.stack([keys // num_nodes, keys % num_nodes])

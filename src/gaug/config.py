@@ -1,4 +1,4 @@
-"""Settings as dataclasses: each default, range and help text is written once, here called a setting.
+"""Settings as dataclasses, where each default, range and help text is written once.
 
 The command line (``--set name=value``), the records in the store, the search spaces and the
 documentation are all derived from these fields.
@@ -41,11 +41,11 @@ class Range:
 
 
 def setting(
-    default: Any, help: str, *, within: Range | None = None, choices: Sequence[str] | None = None
+    default: Any, text: str, *, within: Range | None = None, choices: Sequence[str] | None = None
 ) -> Any:
     """A dataclass field with its help text and the values that it may take."""
     return dataclasses.field(
-        default=default, metadata={"help": help, "within": within, "choices": choices}
+        default=default, metadata={"help": text, "within": within, "choices": choices}
     )
 
 
@@ -83,9 +83,7 @@ def parse_value(config_type: type[Config], name: str, text: str) -> Any:
     raise ConfigError(f"{name} must be {_describe(hint)}, got {text!r}.")
 
 
-def apply_settings(
-    groups: Mapping[str, Config], assignments: Sequence[str]
-) -> dict[str, Config]:
+def apply_settings(groups: Mapping[str, Config], assignments: Sequence[str]) -> dict[str, Config]:
     """Change the settings of several groups by ``name=value`` or ``group.name=value``.
 
     Args:

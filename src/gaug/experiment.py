@@ -95,9 +95,7 @@ class Experiment:
             "split_config": SplitConfig(),
         }
         changed: dict[str, Any] = dict(apply_settings(groups, settings))
-        return cls(
-            graph, split=split, seed=seed, threads=threads, device=device, **changed
-        )
+        return cls(graph, split=split, seed=seed, threads=threads, device=device, **changed)
 
     @property
     def config(self) -> dict[str, Any]:
@@ -228,9 +226,7 @@ def run_experiment(
         if on_progress is not None:
             on_progress(offset + done)
 
-    results = repeat(
-        job, missing, workers=workers, threads=experiment.threads, on_progress=report
-    )
+    results = repeat(job, missing, workers=workers, threads=experiment.threads, on_progress=report)
     for run, outcome in results:
         record = _record(experiment, keys[run], split.name, outcome)
         if store is not None:

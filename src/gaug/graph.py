@@ -133,9 +133,9 @@ def to_scipy(edge_index: Tensor, num_nodes: int) -> scipy.sparse.csr_matrix:
     return scipy.sparse.csr_matrix((ones, (row, col)), shape=(num_nodes, num_nodes))
 
 
-def from_scipy(matrix: scipy.sparse.spmatrix) -> Tensor:
+def from_scipy(matrix: scipy.sparse.csr_matrix) -> Tensor:
     """A SciPy matrix as ``torch.sparse_csr`` in float32, its columns sorted."""
-    csr = scipy.sparse.csr_matrix(matrix)
+    csr = matrix.copy()
     csr.sum_duplicates()
     return sparse_features(
         torch.from_numpy(csr.indptr.astype(np.int64)),
@@ -145,9 +145,7 @@ def from_scipy(matrix: scipy.sparse.spmatrix) -> Tensor:
     )
 
 
-def sparse_features(
-    crow: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]
-) -> Tensor:
+def sparse_features(crow: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
     """A ``torch.sparse_csr`` matrix from its parts, which are checked."""
     try:
         return csr_tensor(crow, col, values, shape, check=True)
@@ -164,7 +162,7 @@ def compact_features(x: Tensor) -> Tensor:
 
 def _to_scipy_csr(x: Tensor) -> scipy.sparse.csr_matrix:
     parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
-    return scipy.sparse.csr_matrix(parts, shape=tuple(x.shape))
+    return scipy.sparse.csr_matrix(parts, shape=(x.size(0), x.size(1)))
 
 
 def _checked_num_nodes(data: Data) -> int:
@@ -199,9 +197,7 @@ def _checked_num_nodes(data: Data) -> int:
     return num_nodes
 
 
-def _undirected_edges(
-    data: Data, num_nodes: int, notes: list[str]
-) -> tuple[Tensor, Tensor | None]:
+def _undirected_edges(data: Data, num_nodes: int, notes: list[str]) -> tuple[Tensor, Tensor | None]:
     edge_index: Tensor = data.edge_index
     weight: Tensor | None = data.get("edge_weight")
     if weight is not None:

@@ -77,7 +77,7 @@ class Pattern:
         return Pattern(_row_starts(counts), self.row[self.transpose_order], self.num_rows)
 
     def repeat(self, times: int) -> Pattern:
-        """The block-diagonal pattern with this one ``times`` times, as multi-head layers need it."""
+        """The block-diagonal pattern with this one ``times`` times, as several heads need it."""
         if times == 1:
             return self
         if times not in self._repeats:
@@ -99,9 +99,7 @@ class Pattern:
     def select(self, keep: Tensor, *, symmetric: bool = False) -> Pattern:
         """The pattern with only the entries that a boolean mask keeps.  keep: [nnz]"""
         counted = torch.cat([keep.new_zeros(1, dtype=torch.long), keep.cumsum(0)])
-        return Pattern(
-            counted[self.crow], self.col[keep], self.num_cols, symmetric=symmetric
-        )
+        return Pattern(counted[self.crow], self.col[keep], self.num_cols, symmetric=symmetric)
 
 
 class SparseMatrix:
@@ -195,7 +193,8 @@ def sampled_products(pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
     """The inner product of a row of ``left`` and a row of ``right`` for each entry.  [nnz]"""
     if left.device.type in ("cpu", "cuda"):
         mask = csr_tensor(pattern.crow, pattern.col, left.new_zeros(pattern.nnz), pattern.shape)
-        return torch.sparse.sampled_addmm(mask, left, right.t(), beta=0.0).values()
+        products: Tensor = torch.sparse.sampled_addmm(mask, left, right.t(), beta=0.0)
+        return products.values()
     return (left[pattern.row] * right[pattern.col]).sum(dim=1)
 
 

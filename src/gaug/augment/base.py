@@ -76,7 +76,9 @@ class Round:
 class Predict(Protocol):
     """Class probabilities of every node by the weights that a round chose.  [N, C]"""
 
-    def __call__(self, adjacency: Adjacency, *, dropout: bool = False) -> Tensor: ...
+    def __call__(self, adjacency: Adjacency, *, dropout: bool = False) -> Tensor:
+        """Predict on a graph, with dropout kept on for Monte-Carlo samples if asked."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,7 @@ from gaug.cli import options
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path(
-        "gaug-demo.png"
-    ),
+    out: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("gaug-demo.png"),
     runs: options.Runs = 30,
     seed: options.Seed = 0,
     as_json: options.Json = False,

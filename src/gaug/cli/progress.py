@@ -16,7 +16,6 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-
 # Where there is no terminal to draw a bar on, a line now and then.
 _SECONDS_BETWEEN_LINES = 30.0
 

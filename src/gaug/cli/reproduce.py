@@ -67,7 +67,7 @@ def reproduce(
                 workers=options.sensible_workers(workers, runs),
                 root=data_root,
                 seed=seed,
-                on_progress=lambda _, done, count, move=move: move(done),
+                on_progress=move,
             )
         results.append(result)
     command = shlex.join(["gaug", *sys.argv[1:]])

@@ -1,0 +1,1 @@
+"""Graphs in: the catalog, splits, features and synthetic graphs."""

@@ -8,7 +8,7 @@ import io
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -239,7 +239,7 @@ def _save(data: Data, path: Path) -> None:
             arrays["x_shape"] = np.array(value.shape)
         elif isinstance(value, torch.Tensor):
             arrays[key] = value.numpy()
-    np.savez(path, **arrays)  # type: ignore[arg-type]
+    np.savez(path, **arrays)
 
 
 def _load(path: Path) -> Data:
@@ -247,13 +247,13 @@ def _load(path: Path) -> Data:
         tensors = {key: torch.from_numpy(arrays[key]) for key in arrays if key != "x_shape"}
         if "x_crow" in tensors:
             rows, columns = arrays["x_shape"].tolist()
-            parts = [tensors.pop(key) for key in ("x_crow", "x_col", "x_values")]
-            tensors["x"] = sparse_features(*parts, (rows, columns))
+            crow, col, values = (tensors.pop(key) for key in ("x_crow", "x_col", "x_values"))
+            tensors["x"] = sparse_features(crow, col, values, (rows, columns))
     return Data(**tensors, num_nodes=int(tensors["x"].size(0)))
 
 
 @contextlib.contextmanager
-def _quiet():  # type: ignore[no-untyped-def]
+def _quiet() -> Iterator[None]:
     with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
         yield
 

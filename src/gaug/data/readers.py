@@ -25,7 +25,7 @@ from gaug.graph import largest_components, standardise
 Reader = Callable[[Path], Data]
 
 
-def read_karate(root: Path) -> Data:
+def read_karate(_: Path) -> Data:
     """Zachary's karate club with its two factions; each node's only feature is its id."""
     graph = networkx.karate_club_graph()
     factions = sorted({faction for _, faction in graph.nodes(data="club")})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def make_split(data: Data, kind: str, config: SplitConfig | None = None) -> Spli
         generator = np.random.default_rng([config.split_seed, KINDS.index(kind)])
         draw = {"random": _random, "stratified": _stratified, "per-class": _per_class}[kind]
         parts = draw(_labels_of_known(data), config, generator)
-        return checked_split(f"{kind}-{config.split_seed}", *parts, data)
+        return checked_split(f"{kind}-{config.split_seed}", parts, data)
     path = Path(kind)
     if path.suffix == ".npz":
         return read_split(path, data)
@@ -127,17 +128,15 @@ def read_split(path: Path, data: Data) -> Split:
                 f"{part} in {path} must be a list of node ids, got {ids.dtype} of shape"
                 f" {list(ids.shape)}."
             )
-    return checked_split(path.stem, *parts, data)
+    return checked_split(path.stem, parts, data)
 
 
-def checked_split(
-    name: str, train: np.ndarray, val: np.ndarray, test: np.ndarray, data: Data
-) -> Split:
+def checked_split(name: str, parts: Sequence[np.ndarray], data: Data) -> Split:
     """A split whose parts are non-empty, disjoint, in range and labelled; anything else raises."""
     num_nodes = int(data.num_nodes)
     owner = np.full(num_nodes, -1)
     labels = data.y.numpy()
-    for number, (part, ids) in enumerate(zip(PARTS, (train, val, test), strict=True)):
+    for number, (part, ids) in enumerate(zip(PARTS, parts, strict=True)):
         if ids.size == 0:
             raise DataError(f"The {part} part of split {name!r} must not be empty.")
         if ids.min() < 0 or ids.max() >= num_nodes:
@@ -157,8 +156,8 @@ def checked_split(
             node = int(ids[labels[ids] < 0][0])
             raise DataError(f"Node {node} of the {part} part of split {name!r} has no label.")
         owner[ids] = number
-    parts = [torch.from_numpy(np.sort(ids).astype(np.int64)) for ids in (train, val, test)]
-    return Split(name, *parts)
+    train, val, test = (torch.from_numpy(np.sort(ids).astype(np.int64)) for ids in parts)
+    return Split(name, train, val, test)
 
 
 def _public(data: Data) -> Split:
@@ -168,7 +167,7 @@ def _public(data: Data) -> Split:
             "This graph has no public split. Choose from: random, stratified, per-class,"
             " or a path to an .npz file."
         )
-    return checked_split("public", *(mask.nonzero().flatten().numpy() for mask in masks), data)
+    return checked_split("public", [mask.nonzero().flatten().numpy() for mask in masks], data)
 
 
 def _labels_of_known(data: Data) -> np.ndarray:

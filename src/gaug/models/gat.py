@@ -54,9 +54,7 @@ class GAT(GNN):
         config: Its settings.
     """
 
-    def __init__(
-        self, in_features: int, num_classes: int, config: GATConfig | None = None
-    ) -> None:
+    def __init__(self, in_features: int, num_classes: int, config: GATConfig | None = None) -> None:
         super().__init__()
         self.config = config or GATConfig()
         inner = self.config.heads * self.config.hidden

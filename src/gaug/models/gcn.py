@@ -39,9 +39,7 @@ class GCN(GNN):
         config: Its settings.
     """
 
-    def __init__(
-        self, in_features: int, num_classes: int, config: GCNConfig | None = None
-    ) -> None:
+    def __init__(self, in_features: int, num_classes: int, config: GCNConfig | None = None) -> None:
         super().__init__()
         self.config = config or GCNConfig()
         self.layers = make_layers(in_features, num_classes, self.config)

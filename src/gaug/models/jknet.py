@@ -11,7 +11,15 @@ from torch import Tensor, nn
 
 from gaug.adjacency import Adjacency
 from gaug.config import Range, setting
-from gaug.models.base import GNN, Features, Linear, ModelConfig, aggregate_linear, dropout
+from gaug.models.base import (
+    GNN,
+    Features,
+    Linear,
+    ModelConfig,
+    aggregate_linear,
+    dropout,
+    dropout_dense,
+)
 
 
 @dataclass(frozen=True)
@@ -56,9 +64,10 @@ class JKNet(GNN):
         """Class logits of every node.  [N, C]"""
         aggregate = functools.partial(adjacency.mean, self_weight=self.config.self_weight)
         h = dropout(h, self.config.input_dropout, self.training)
-        outputs = []
+        outputs: list[Tensor] = []
         for layer in self.layers:
-            h = aggregate_linear(layer, h, aggregate).relu()
-            h = dropout(h, self.config.dropout, self.training)
-            outputs.append(h)
-        return self.output(torch.cat(outputs, dim=1)) + self.output.bias
+            hidden = aggregate_linear(layer, h, aggregate).relu()
+            h = hidden = dropout_dense(hidden, self.config.dropout, self.training)
+            outputs.append(hidden)
+        logits: Tensor = self.output(torch.cat(outputs, dim=1)) + self.output.bias
+        return logits

@@ -27,9 +27,7 @@ class MLP(GNN):
         config: Its settings.
     """
 
-    def __init__(
-        self, in_features: int, num_classes: int, config: MLPConfig | None = None
-    ) -> None:
+    def __init__(self, in_features: int, num_classes: int, config: MLPConfig | None = None) -> None:
         super().__init__()
         self.config = config or MLPConfig()
         self.layers = make_layers(in_features, num_classes, self.config)
@@ -41,4 +39,5 @@ class MLP(GNN):
         for layer in hidden:
             h = (layer(h) + layer.bias).relu()
             h = dropout(h, self.config.dropout, self.training)
-        return last(h) + last.bias
+        logits: Tensor = last(h) + last.bias
+        return logits

@@ -1,0 +1,1 @@
+"""Records and studies as tables and pictures."""

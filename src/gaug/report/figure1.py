@@ -21,7 +21,7 @@ _CHANGE = "#0060c0"
 def draw_figure1(figure: Figure1, path: Path) -> None:
     """Write the picture; the format follows the ending of the path."""
     edges = undirected_pairs(figure.data.edge_index).t().tolist()
-    graph = networkx.Graph(edges)
+    graph: networkx.Graph[int] = networkx.Graph(edges)
     layout = networkx.kamada_kawai_layout(graph)
     count = len(figure.variants)
     canvas, axes = plt.subplots(1, count, figsize=(4.2 * count, 4.6), layout="constrained")
@@ -57,7 +57,9 @@ def _draw_variant(
     _draw_edges(axis, removed, layout, _CHANGE, (0, (3, 2)), 1.6)
     places = np.array([layout[node] for node in range(int(figure.data.num_nodes))])
     colours = [_CLASS_COLOURS[label] for label in figure.data.y.tolist()]
-    axis.scatter(*places.T, s=90, c=colours, edgecolors="white", linewidths=0.8, zorder=3)
+    axis.scatter(
+        places[:, 0], places[:, 1], s=90, c=colours, edgecolors="white", linewidths=0.8, zorder=3
+    )
     lines = [f"on the original graph: {mean_and_spread(variant.original)}"]
     if variant.change:
         lines.insert(0, f"on the modified graph: {mean_and_spread(variant.modified)}")

@@ -48,6 +48,6 @@ def _provenance(results: Sequence[CellResult], command: str) -> str:
     software = ", ".join(f"{name} {version}" for name, version in versions.items())
     return (
         "Test micro-F1 in percent, mean and sample standard deviation over"
-        f" {' or '.join(map(str, counts))} runs; in brackets the paper's mean. Epochs were chosen on"
-        f" validation nodes.\nMade by `{command}` on {newest:%Y-%m-%d} with {software}."
+        f" {' or '.join(map(str, counts))} runs; in brackets the paper's mean. Epochs were chosen"
+        f" on validation nodes.\nMade by `{command}` on {newest:%Y-%m-%d} with {software}."
     )

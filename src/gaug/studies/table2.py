@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from gaug.data.folders import data_root
 from gaug.experiment import Experiment, run_experiment, spread, summarise
 from gaug.store import RunRecord, Store
 from gaug.studies.paper import Score, table2_score
+from gaug.training.repeat import OnProgress
 
 MODELS = ("gcn", "gsage", "gat", "jknet", "mlp")
 GRAPHS = ("cora", "citeseer", "ppi", "blogcatalog", "flickr", "air-usa", "pubmed")
@@ -19,9 +20,6 @@ METHODS = ("none", "dropedge")
 #: A cell whose run takes longer than this gets fewer runs.
 SLOW_RUN_SECONDS = 30.0
 SLOW_RUNS = 10
-
-#: Told which cell is at work, how many runs it has done and how many it will do.
-OnCell = Callable[["Cell", float, int], None]
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def run_cell(
     workers: int,
     root: Path | None,
     seed: int,
-    on_progress: OnCell | None = None,
+    on_progress: OnProgress | None = None,
 ) -> CellResult:
     """Do the runs of a cell that are not on record yet."""
     experiment = Experiment.of(
@@ -89,10 +87,6 @@ def run_cell(
     )
 
     def run(count: int) -> list[RunRecord]:
-        def report(done: float) -> None:
-            if on_progress is not None:
-                on_progress(cell, done, count)
-
         return run_experiment(
             experiment,
             runs=count,
@@ -100,7 +94,7 @@ def run_cell(
             root=root,
             store=store,
             resume=True,
-            on_progress=report,
+            on_progress=on_progress,
         )
 
     (first,) = run(1)

@@ -1,0 +1,1 @@
+"""The one training loop, its metrics and repeated runs."""

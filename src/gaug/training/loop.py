@@ -273,11 +273,12 @@ class _Best:
 
 def apply_model(model: nn.Module, features: Features, adjacency: Adjacency) -> Tensor:
     """Call a model of this package, or any module with PyTorch Geometric's signature."""
+    logits: Tensor
     if isinstance(model, GNN):
-        logits: Tensor = model(features, adjacency)
-        return logits
-    x = features.to_torch() if isinstance(features, SparseMatrix) else features
-    logits = model(x, adjacency.edge_index, adjacency.weight)
+        logits = model(features, adjacency)
+    else:
+        x = features.to_torch() if isinstance(features, SparseMatrix) else features
+        logits = model(x, adjacency.edge_index, adjacency.weight)
     return logits
 
 

@@ -31,7 +31,9 @@ OnProgress = Callable[[float], None]
 class Job(Protocol[T_co]):
     """What to do in one run. It is sent to each worker once; its tensors are shared, not copied."""
 
-    def __call__(self, run: int, on_epoch: OnEpoch) -> T_co: ...
+    def __call__(self, run: int, on_epoch: OnEpoch) -> T_co:
+        """Do one run and return its result."""
+        ...
 
     @property
     def epochs(self) -> int:
@@ -127,7 +129,7 @@ class _Shared(Generic[T]):
         self.threads = threads
 
 
-class _Cancelled(Exception):
+class _CancelledError(Exception):
     pass
 
 
@@ -149,7 +151,7 @@ def _work(place: int, run: int) -> Any:
 
     def on_epoch(epoch: int) -> None:
         if shared.cancelled.is_set():
-            raise _Cancelled
+            raise _CancelledError
         shared.progress[place] = min(epoch / shared.job.epochs, 1.0)
 
     result = shared.job(run, on_epoch)
