@@ -1,0 +1,139 @@
+"""Normalisations of the adjacency, against dense formulas and PyTorch Geometric."""
+
+from __future__ import annotations
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
+
+from gaug.adjacency import Adjacency
+from gaug.graph import standardise
+
+
+def random_graph(num_nodes: int, num_edges: int, seed: int, weighted: bool = False) -> Data:
+    generator = torch.Generator().manual_seed(seed)
+    edge_index = torch.randint(num_nodes, (2, num_edges), generator=generator)
+    edge_index = torch.cat([edge_index, torch.tensor([[0], [1]])], dim=1)
+    data = Data(x=torch.ones(num_nodes, 1), edge_index=edge_index)
+    if weighted:
+        data.edge_weight = torch.rand(edge_index.size(1), generator=generator) + 0.1
+    return standardise(data)[0]
+
+
+def dense_adjacency(data: Data) -> Tensor:
+    dense = torch.zeros(data.num_nodes, data.num_nodes)
+    weight = data.get("edge_weight")
+    dense[data.edge_index[0], data.edge_index[1]] = 1.0 if weight is None else weight
+    return dense
+
+
+graphs = st.builds(
+    random_graph, st.integers(2, 9), st.integers(0, 20), st.integers(0, 10_000), st.booleans()
+)
+
+
+@given(graphs)
+def test_symmetric_rule_equals_the_dense_formula(data: Data) -> None:
+    looped = dense_adjacency(data) + torch.eye(data.num_nodes)
+    scale = looped.sum(dim=1).rsqrt()
+    expected = scale[:, None] * looped * scale[None, :]
+    actual = Adjacency.of(data).symmetric(torch.eye(data.num_nodes))
+    torch.testing.assert_close(actual, expected)
+
+
+@given(graphs, st.sampled_from([0.5, 1.0, 2.0]))
+def test_mean_rule_equals_the_dense_formula(data: Data, self_weight: float) -> None:
+    looped = dense_adjacency(data) + self_weight * torch.eye(data.num_nodes)
+    expected = looped / looped.sum(dim=1, keepdim=True)
+    actual = Adjacency.of(data).mean(torch.eye(data.num_nodes), self_weight)
+    torch.testing.assert_close(actual, expected)
+
+
+def test_symmetric_rule_on_a_path_of_three_nodes_by_hand() -> None:
+    data, _ = standardise(Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]])))
+    a, b = 1 / 2, 1 / 6**0.5
+    expected = torch.tensor([[a, b, 0], [b, 1 / 3, b], [0, b, a]])
+    torch.testing.assert_close(Adjacency.of(data).symmetric(torch.eye(3)), expected)
+
+
+@given(st.integers(2, 8), st.integers(1, 20), st.integers(0, 1000))
+def test_directed_weighted_edges_are_normalised_as_pytorch_geometric_does(
+    num_nodes: int, num_edges: int, seed: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    edge_index = torch.randint(num_nodes, (2, num_edges), generator=generator)
+    edge_index = edge_index[:, edge_index[0] != edge_index[1]]
+    weight = torch.rand(edge_index.size(1), generator=generator) + 0.1
+    looped, norm = gcn_norm(edge_index, weight, num_nodes)
+    expected = torch.zeros(num_nodes, num_nodes)
+    expected.index_put_((looped[1], looped[0]), norm, accumulate=True)
+    adjacency = Adjacency.from_edges(edge_index, num_nodes, weight)
+    torch.testing.assert_close(adjacency.symmetric(torch.eye(num_nodes)), expected)
+
+
+@given(graphs)
+def test_a_graph_and_its_plain_edges_give_the_same_result(data: Data) -> None:
+    h = torch.randn(data.num_nodes, 3)
+    plain = Adjacency.from_edges(data.edge_index, data.num_nodes, data.get("edge_weight"))
+    torch.testing.assert_close(plain.symmetric(h), Adjacency.of(data).symmetric(h))
+    torch.testing.assert_close(plain.mean(h), Adjacency.of(data).mean(h))
+
+
+def test_self_loops_of_the_input_do_not_count_twice() -> None:
+    edges = torch.tensor([[0, 1, 0], [1, 0, 0]])
+    with_loop = Adjacency.from_edges(edges, 2).symmetric(torch.eye(2))
+    without = Adjacency.from_edges(edges[:, :2], 2).symmetric(torch.eye(2))
+    assert torch.equal(with_loop, without)
+
+
+@given(graphs)
+def test_gradients_are_the_same_with_and_without_the_symmetric_shortcut(data: Data) -> None:
+    h = torch.randn(data.num_nodes, 2, dtype=torch.float64, requires_grad=True)
+    weights = torch.randn(data.num_nodes, 2, dtype=torch.float64)
+    double = data.clone()
+    double.edge_weight = data.get("edge_weight", torch.ones(data.num_edges)).double()
+    gradients = []
+    for adjacency in (
+        Adjacency.of(double),
+        Adjacency.from_edges(double.edge_index, double.num_nodes, double.edge_weight),
+    ):
+        loss = ((adjacency.symmetric(h) + adjacency.mean(h)) * weights).sum()
+        gradients.append(torch.autograd.grad(loss, h)[0])
+    torch.testing.assert_close(*gradients)
+
+
+def test_gradient_reaches_the_weights_through_the_degrees() -> None:
+    data = random_graph(5, 8, 0)
+    weight = torch.rand(data.num_edges, dtype=torch.float64, requires_grad=True)
+    h = torch.randn(5, 2, dtype=torch.float64)
+
+    def propagate(weight: Tensor) -> Tensor:
+        adjacency = Adjacency.from_edges(data.edge_index, 5, weight)
+        return adjacency.symmetric(h) + adjacency.mean(h, 2.0)
+
+    assert torch.autograd.gradcheck(propagate, (weight,))
+
+
+@given(graphs, st.integers(0, 1000))
+def test_kept_pairs_lose_both_directions_of_the_others(data: Data, seed: int) -> None:
+    adjacency = Adjacency.of(data)
+    generator = torch.Generator().manual_seed(seed)
+    keep = torch.rand(adjacency.num_pairs, generator=generator) < 0.5
+    pairs = data.edge_index[:, data.edge_index[0] < data.edge_index[1]]
+    kept = adjacency.keep_pairs(keep)
+    expected = dense_adjacency(data)
+    for u, v in pairs[:, ~keep].t().tolist():
+        expected[u, v] = expected[v, u] = 0
+    actual = torch.zeros_like(expected)
+    weight = 1.0 if kept.weight is None else kept.weight
+    actual[kept.edge_index[1], kept.edge_index[0]] = weight
+    assert torch.equal(actual, expected)
+    torch.testing.assert_close(
+        kept.symmetric(torch.eye(data.num_nodes)),
+        Adjacency.from_edges(kept.edge_index, data.num_nodes, kept.weight).symmetric(
+            torch.eye(data.num_nodes)
+        ),
+    )

@@ -1,0 +1,46 @@
+"""A task hides what a method must not see and refuses what cannot be trained on."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from gaug.errors import DataError
+from gaug.graph import standardise
+from gaug.training.task import Task
+
+
+def path_of_six(labels: torch.Tensor) -> Data:
+    edge_index = torch.tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 5]])
+    data, _ = standardise(Data(x=torch.eye(6), edge_index=edge_index, y=labels))
+    order = torch.arange(6)
+    data.train_mask, data.val_mask, data.test_mask = order < 2, order // 2 == 1, order >= 4
+    return data
+
+
+def test_labels_outside_training_are_hidden_from_methods() -> None:
+    visible = Task.of(path_of_six(torch.tensor([0, 1, 0, 1, 0, 1]))).visible()
+    assert visible.labels.tolist() == [0, 1, -1, -1, -1, -1]
+
+
+def test_several_labels_a_node_are_hidden_as_zeros() -> None:
+    visible = Task.of(path_of_six(torch.ones(6, 3))).visible()
+    assert visible.labels.sum(dim=1).tolist() == [3, 3, 0, 0, 0, 0]
+
+
+def test_one_class_only_in_training_is_refused() -> None:
+    with pytest.raises(DataError, match="two classes at least"):
+        Task.of(path_of_six(torch.tensor([0, 0, 1, 1, 1, 1])))
+
+
+def test_an_unlabelled_node_in_a_part_is_refused() -> None:
+    with pytest.raises(DataError, match="val nodes must have labels"):
+        Task.of(path_of_six(torch.tensor([0, 1, -1, 0, 0, 1])))
+
+
+def test_a_missing_mask_is_refused_with_the_remedy() -> None:
+    data = path_of_six(torch.tensor([0, 1, 0, 1, 0, 1]))
+    del data.val_mask
+    with pytest.raises(DataError, match=r"no val_mask\. Give it a split"):
+        Task.of(data)
