@@ -116,10 +116,14 @@ def add_together(url: str, name: str, count: int, ready: Any) -> None:
 
 
 def make_together(urls: list[str], name: str, ready: Any) -> None:
-    for url in urls:
-        ready.wait(timeout=60)
-        with opened(url) as store:
-            store.add(make_record(name))
+    try:
+        for url in urls:
+            ready.wait(timeout=60)
+            with opened(url) as store:
+                store.add(make_record(name))
+    except StoreError:
+        ready.abort()  # the other would wait
+        raise
 
 
 def add_and_die(url: str, count: int) -> None:

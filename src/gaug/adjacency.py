@@ -95,11 +95,11 @@ class Adjacency:
         return Adjacency(self.pattern.select(entries, symmetric=True), weight, symmetric=True)
 
     def symmetric(self, h: Tensor) -> Tensor:
-        r"""The GCN's rule, :math:`\tilde D^{-1/2} (A + I) \tilde D^{-1/2} h`."""
+        r"""The GCN's rule, $\tilde D^{-1/2} (A + I) \tilde D^{-1/2} h$."""
         return self._symmetrically_normalised @ h
 
     def mean(self, h: Tensor, self_weight: float = 1.0) -> Tensor:
-        r"""The mean over a node and its neighbours, :math:`(D + s I)^{-1} (A + s I) h`.
+        r"""The mean over a node and its neighbours, $(D + s I)^{-1} (A + s I) h$.
 
         Args:
             h: One row a node.  [N, d]
@@ -111,7 +111,7 @@ class Adjacency:
 
     @functools.cached_property
     def looped(self) -> tuple[Pattern, Tensor]:
-        """The pattern of :math:`A + I` and the weight of each of its entries."""
+        """The pattern of $A + I$ and the weight of each of its entries."""
         pattern = self.pattern
         node = torch.arange(self.num_nodes, device=pattern.col.device)
         is_upper = pattern.col > pattern.row

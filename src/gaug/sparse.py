@@ -150,12 +150,13 @@ class SparseMatrix:
 def spmm(
     pattern: Pattern, values: Tensor, dense: Tensor, transposed_values: Tensor | None = None
 ) -> Tensor:
-    r"""The product :math:`S B` of a sparse and a dense matrix, differentiable in both.
+    r"""The product $S B$ of a sparse and a dense matrix, differentiable in both.
 
-    .. math::
-        \frac{\partial L}{\partial B} = S^\top G, \qquad
-        \frac{\partial L}{\partial S_{ij}} = \langle G_{i:}, B_{j:} \rangle
-        \quad \text{for the entries of the pattern}
+    $$
+    \frac{\partial L}{\partial B} = S^\top G, \qquad
+    \frac{\partial L}{\partial S_{ij}} = \langle G_{i:}, B_{j:} \rangle
+    \quad \text{for the entries of the pattern}
+    $$
 
     Memory is that of the result: no product of an edge and a feature is ever stored.
     """

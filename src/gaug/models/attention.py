@@ -25,13 +25,14 @@ def attend(
 ) -> Tensor:
     r"""Softmax attention of each node over its row of the pattern, head by head.  [H, N, C]
 
-    .. math::
-        e_{ij} = w_{ij} \exp(\mathrm{LeakyReLU}(t_i + s_j)), \qquad
-        o_i = \frac{\sum_j m_{ij} e_{ij} z_j}{\sum_j e_{ij}}
+    $$
+    e_{ij} = w_{ij} \exp(\mathrm{LeakyReLU}(t_i + s_j)), \qquad
+    o_i = \frac{\sum_j m_{ij} e_{ij} z_j}{\sum_j e_{ij}}
+    $$
 
-    with a dropout mask :math:`m`. With :math:`G = \partial L / \partial o` and :math:`T_i` the
+    with a dropout mask $m$. With $G = \partial L / \partial o$ and $T_i$ the
     denominator, the gradient of the logit is
-    :math:`e_{ij} (m_{ij} \langle G_i, z_j \rangle - \langle G_i, o_i \rangle) / T_i`: nothing
+    $e_{ij} (m_{ij} \langle G_i, z_j \rangle - \langle G_i, o_i \rangle) / T_i$: nothing
     of the size of edges times features is stored, which autograd would do.
 
     Args:

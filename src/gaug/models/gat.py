@@ -38,14 +38,15 @@ class GATConfig(ModelConfig):
 class GAT(GNN):
     r"""Graph attention network (Veličković et al., ICLR 2018).
 
-    .. math::
-        \alpha_{uv} = \frac{w_{uv} \exp(\mathrm{LeakyReLU}(a_d^\top W h_u + a_s^\top W h_v))}
-        {\sum_{t \in \{u\} \cup N(u)} w_{ut} \exp(\mathrm{LeakyReLU}(a_d^\top W h_u
-        + a_s^\top W h_t))}, \qquad
-        h_u' = \sum_v \alpha_{uv} W h_v + b
+    $$
+    \alpha_{uv} = \frac{w_{uv} \exp(\mathrm{LeakyReLU}(a_d^\top W h_u + a_s^\top W h_v))}
+    {\sum_{t \in \{u\} \cup N(u)} w_{ut} \exp(\mathrm{LeakyReLU}(a_d^\top W h_u
+    + a_s^\top W h_t))}, \qquad
+    h_u' = \sum_v \alpha_{uv} W h_v + b
+    $$
 
     Hidden heads are concatenated and followed by ELU; the output layer has one head. The edge
-    weight :math:`w` scales the unnormalised attention: 1 leaves the published layer as it is and 0
+    weight $w$ scales the unnormalised attention: 1 leaves the published layer as it is and 0
     takes the edge away.
 
     Args:

@@ -28,8 +28,9 @@ class GCNConfig(ModelConfig):
 class GCN(GNN):
     r"""Graph convolutional network (Kipf and Welling, ICLR 2017; the paper's equation 1).
 
-    .. math::
-        H^{(l+1)} = \sigma\bigl(\tilde D^{-1/2} (A + I) \tilde D^{-1/2} H^{(l)} W^{(l)} + b\bigr)
+    $$
+    H^{(l+1)} = \sigma\bigl(\tilde D^{-1/2} (A + I) \tilde D^{-1/2} H^{(l)} W^{(l)} + b\bigr)
+    $$
 
     with ReLU between layers and none after the last.
 

@@ -34,9 +34,10 @@ class GraphSAGEConfig(ModelConfig):
 class GraphSAGE(GNN):
     r"""GraphSAGE with the GCN-style mean (Hamilton et al., NeurIPS 2017, section 3.3).
 
-    .. math::
-        h_u^{(l+1)} = \sigma\Bigl(W^{(l)} \frac{s\, h_u^{(l)} + \sum_{v \in N(u)} h_v^{(l)}}
-        {s + |N(u)|} + b\Bigr)
+    $$
+    h_u^{(l+1)} = \sigma\Bigl(W^{(l)} \frac{s\, h_u^{(l)} + \sum_{v \in N(u)} h_v^{(l)}}
+    {s + |N(u)|} + b\Bigr)
+    $$
 
     Differs from the paper: s is 1 in GraphSAGE's definition. The paper's scores come with s = 2:
     its graphs carry self-loops and the aggregator adds the node once more. On Air-USA and Flickr

@@ -37,10 +37,11 @@ class JKNetConfig(ModelConfig):
 class JKNet(GNN):
     r"""Jumping-knowledge network (Xu et al., ICML 2018) with concatenation.
 
-    .. math::
-        h_u^{(l+1)} = \mathrm{ReLU}\Bigl(W^{(l)} \frac{s\, h_u^{(l)}
-        + \sum_{v \in N(u)} h_v^{(l)}}{s + |N(u)|} + b\Bigr), \qquad
-        \hat y_u = W \,[h_u^{(1)} \Vert \dots \Vert h_u^{(L)}] + b
+    $$
+    h_u^{(l+1)} = \mathrm{ReLU}\Bigl(W^{(l)} \frac{s\, h_u^{(l)}
+    + \sum_{v \in N(u)} h_v^{(l)}}{s + |N(u)|} + b\Bigr), \qquad
+    \hat y_u = W \,[h_u^{(1)} \Vert \dots \Vert h_u^{(L)}] + b
+    $$
 
     The layers are `GraphSAGE`'s, with the same s = 2.
 

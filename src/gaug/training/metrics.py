@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def micro_f1(logits: Tensor, labels: Tensor) -> float:
-    r"""Micro-averaged F1 in percent, :math:`2 TP / (2 TP + FP + FN)` over all classes.
+    r"""Micro-averaged F1 in percent, $2 TP / (2 TP + FP + FN)$ over all classes.
 
     With one class a node it equals accuracy (the paper's appendix A.2). With several labels a node
     a label is predicted where its logit is positive; the score is 0 when nothing is predicted and

@@ -1,0 +1,1 @@
+"""Speed and memory as ratios, taken in one run against a plain peer."""

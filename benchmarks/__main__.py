@@ -1,0 +1,44 @@
+"""``make bench``: every benchmark in one run, each side in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from benchmarks.epoch import epoch_breakdown
+
+_EPOCHS = 200
+
+
+def main() -> None:
+    print("One run of 200 epochs with validation, against a plain PyTorch Geometric script.")
+    print("The script has all cores; our single runs have one thread.\n")
+    # A few epochs of the peer are timed and scaled: all 200 on Flickr take a quarter of an hour.
+    peers = {"cora": _measure("peer", "cora", 40), "flickr": _measure("peer", "flickr", 4)}
+    print(f"{'':34} {'peer s':>9} {'ours s':>9} {'faster':>7} {'peer MB':>9} {'ours MB':>9}")
+    for name, runs, workers in (("cora", 1, 1), ("flickr", 1, 1), ("cora", 30, 2)):
+        peer, ours = peers[name], _measure("ours", name, runs, workers)
+        peer_seconds = runs * _EPOCHS * peer["seconds_per_epoch"]
+        label = f"{ours['graph']}, {runs} run(s), {workers} worker(s)"
+        print(
+            f"{label:34} {peer_seconds:9.1f} {ours['seconds']:9.1f}"
+            f" {peer_seconds / ours['seconds']:6.1f}x"
+            f" {peer['peak_memory_mb']:9,.0f} {ours['peak_memory_mb']:9,.0f}",
+            flush=True,
+        )
+    print()
+    for name in ("cora", "flickr"):
+        print("\n".join(epoch_breakdown(name)), flush=True)
+
+
+def _measure(module: str, *arguments: object) -> dict[str, Any]:
+    command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    measured: dict[str, Any] = json.loads(result.stdout)
+    return measured
+
+
+if __name__ == "__main__":
+    main()

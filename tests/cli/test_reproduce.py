@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import pytest
+
+from gaug import experiment
+from gaug.cli import options
+from gaug.cli.main import main
+from gaug.data import readers
+from gaug.data.catalog import CATALOG, Entry
+from gaug.store import Store
+
+CELL = ("reproduce", "table2", "--graphs", "cora", "--models", "gcn", "--methods", "none")
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def gaug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Result]:
+    """Runs the program in this process, with the karate club in the place of Cora."""
+    stand_in = Entry("cora", "", "", (), readers.read_karate, "as-is", "stratified", "embedded")
+    monkeypatch.setitem(CATALOG, "cora", stand_in)
+
+    def run(*arguments: str) -> Result:
+        monkeypatch.setattr(sys, "argv", ["gaug", *arguments])
+        monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # Typer sets one
+        monkeypatch.setattr(options.state, "debug", False)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Result(int(ended.value.code or 0), *capsys.readouterr())
+
+    return run
+
+
+def refuse_training(*arguments: Any, **options: Any) -> Any:
+    pytest.fail("a run was trained")
+
+
+@pytest.fixture
+def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment, "train_run", refuse_training)
+
+
+def scores() -> list[float]:
+    with closing(Store()) as store:
+        return [record.test_score for record in store.all()]
+
+
+def test_the_table_has_the_paper_s_number_beside_ours(gaug, tmp_path):
+    path = tmp_path / "out" / "table2.md"
+    result = gaug(*CELL, "--runs", "2", "--data-root", str(tmp_path), "--out", str(path))
+    assert result.code == 0
+    first, second = scores()
+    mean, deviation = (first + second) / 2, abs(first - second) / 2**0.5
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "| model | method | cora |"
+    assert lines[2] == f"| GCN | original | {mean:.1f} ± {deviation:.1f} (81.6) |"
+    assert "2 runs" in path.read_text(encoding="utf-8")
+    assert lines[2] in result.out
+    assert [file.name for file in path.parent.iterdir()] == ["table2.md"]
+
+
+def test_the_table_says_which_command_made_it(gaug, tmp_path):
+    result = gaug(*CELL, "--runs", "1", "--data-root", str(tmp_path / "with space"))
+    assert f"gaug {' '.join(CELL)} --runs 1 --data-root '{tmp_path}/with space'" in result.out
+
+
+def test_a_second_call_trains_nothing_and_gives_the_same_table(gaug, tmp_path, monkeypatch):
+    arguments = (*CELL, "--runs", "2", "--data-root", str(tmp_path))
+    first = gaug(*arguments)
+    monkeypatch.setattr(experiment, "train_run", refuse_training)
+    second = gaug(*arguments)
+    assert second.code == 0
+    assert second.out == first.out
+    assert len(scores()) == 2
+
+
+def test_more_runs_do_only_the_missing_ones(gaug, tmp_path):
+    for runs in ("1", "3"):
+        gaug(*CELL, "--runs", runs, "--data-root", str(tmp_path), "--workers", "1")
+    assert len(scores()) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table9"], "Unknown table or figure 'table9'. Choose from: table2."),
+        (["table2", "--graphs", "cora,corra"], "Unknown graph 'corra'. Choose from:"),
+        (["table2", "--models", "gnc"], "Unknown model 'gnc'. Choose from:"),
+        (["table2", "--methods", "drop"], "Unknown method 'drop'. Choose from:"),
+        (["table2", "--graphs", ","], "Unknown graph ','. Choose from:"),
+        ([*CELL[1:], "--seed", "-1"], "seed must be at least 0, got -1."),
+        ([*CELL[1:], "--runs", "0"], "runs must be at least 1, got 0."),
+        ([*CELL[1:], "--workers", "0"], "workers must be at least 1, got 0."),
+    ],
+    ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_is_refused_before_any_training(
+    gaug, tmp_path, no_training, arguments, message
+):
+    result = gaug("reproduce", *arguments, "--data-root", str(tmp_path))
+    assert result.code == 2
+    assert result.err.startswith(f"gaug: {message}")
+    assert result.err.count("\n") == 1
+
+
+def test_missing_data_is_one_line_and_exit_1(gaug, tmp_path, no_training):
+    result = gaug("reproduce", "table2", "--graphs", "citeseer", "--data-root", str(tmp_path))
+    assert result.code == 1
+    assert result.err.count("\n") == 1
+    assert "gaug datasets fetch citeseer" in result.err
+
+
+def test_a_table_that_cannot_be_written_is_one_line_and_keeps_the_runs(gaug, tmp_path):
+    blocker = tmp_path / "file"
+    blocker.write_text("mine")
+    path = blocker / "table2.md"
+    result = gaug(*CELL, "--runs", "1", "--data-root", str(tmp_path), "--out", str(path))
+    assert result.code == 1
+    assert result.err.count("\n") == 1
+    assert str(path) in result.err
+    assert len(scores()) == 1
+    assert blocker.read_text() == "mine"

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import pytest
+
+from gaug import experiment
+from gaug.cli import options
+from gaug.cli.main import main
+from gaug.errors import ConfigError
+from gaug.store import RunRecord, Store
+
+KARATE = ("train", "karate", "--split", "stratified", "--set", "train_fraction=0.2")
+SHORT = (*KARATE, "--set", "epochs=5", "--runs", "2")
+KEYS = {
+    "graph",
+    "model",
+    "method",
+    "config",
+    "split",
+    "protocol",
+    "runs",
+    "test_mean",
+    "test_std",
+    "val_mean",
+    "val_std",
+    "seconds_per_run",
+    "peak_memory_mb",
+    "record_ids",
+}
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def gaug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Result]:
+    """Runs the program in this process."""
+
+    def run(*arguments: str) -> Result:
+        monkeypatch.setattr(sys, "argv", ["gaug", *arguments])
+        monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # Typer sets one
+        monkeypatch.setattr(options.state, "debug", False)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Result(int(ended.value.code or 0), *capsys.readouterr())
+
+    return run
+
+
+def refuse_training(*arguments: Any, **options: Any) -> Any:
+    pytest.fail("a run was trained")
+
+
+@pytest.fixture
+def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment, "train_run", refuse_training)
+
+
+def records(url: str | None = None) -> list[RunRecord]:
+    with closing(Store(url)) as store:
+        return store.all()
+
+
+def test_json_is_one_object_with_the_documented_keys_and_nothing_else(gaug):
+    result = gaug(*SHORT, "--json")
+    assert result.code == 0
+    summary = json.loads(result.out)
+    assert result.out.count("\n") == 1
+    assert set(summary) == KEYS
+    assert (summary["graph"], summary["model"], summary["method"]) == ("karate", "gcn", "none")
+    assert summary["runs"] == 2
+    assert summary["split"]["name"] == "stratified-0"
+    assert summary["config"]["training"]["epochs"] == 5
+
+
+def test_json_gives_the_scores_and_the_numbers_of_the_records(gaug):
+    summary = json.loads(gaug(*SHORT, "--json").out)
+    written = records()
+    assert summary["record_ids"] == [record.id for record in written]
+    assert summary["test_mean"] == pytest.approx(sum(record.test_score for record in written) / 2)
+    assert summary["val_mean"] == pytest.approx(sum(record.val_score for record in written) / 2)
+
+
+def test_for_a_person_it_prints_mean_deviation_cost_and_where_the_records_are(gaug, tmp_path):
+    path = tmp_path / "mine.sqlite"
+    result = gaug(*SHORT, "--store", str(path))
+    summary = experiment.summarise(records(str(path)))
+    assert result.code == 0
+    assert f"{summary['test_mean']:.1f} ± {summary['test_std']:.1f}" in result.out
+    assert f"{summary['val_mean']:.1f} ± {summary['val_std']:.1f}" in result.out
+    assert str(path) in result.out
+    assert result.err == ""
+
+
+def test_model_method_and_settings_reach_the_record(gaug):
+    result = gaug(*SHORT, "-m", "gsage", "--method", "dropedge", "--set", "drop_fraction=0.25")
+    assert result.code == 0
+    for record in records():
+        assert (record.model, record.method) == ("gsage", "dropedge")
+        assert record.config["method"] == {"drop_fraction": 0.25}
+
+
+def test_the_same_command_gives_the_same_scores_and_another_seed_other_losses(gaug):
+    for seed in ("3", "3", "4"):
+        gaug(*SHORT, "--history", "--seed", seed)
+    written = records()
+    assert [record.history for record in written[:2]] == [record.history for record in written[2:4]]
+    assert written[0].history != written[4].history
+
+
+def test_history_puts_a_row_an_epoch_into_the_record(gaug):
+    gaug(*SHORT, "--history")
+    gaug(*SHORT)
+    written = records()
+    for record in written[:2]:
+        assert [row["epoch"] for row in record.history] == [1, 2, 3, 4, 5]
+        assert all(math.isfinite(value) for row in record.history for value in row.values())
+    assert [record.history for record in written[2:]] == [None, None]
+
+
+def test_resume_takes_over_what_is_on_record(gaug, monkeypatch):
+    gaug(*SHORT)
+    first = [record.id for record in records()]
+    monkeypatch.setattr(experiment, "train_run", refuse_training)
+    summary = json.loads(gaug(*SHORT, "--resume", "--json").out)
+    assert summary["record_ids"] == first
+
+
+def test_an_interruption_prints_what_is_finished_and_exits_with_130(gaug, monkeypatch):
+    train_run = experiment.train_run
+    calls = []
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return train_run(*arguments, **options)
+
+    monkeypatch.setattr(experiment, "train_run", interrupted)
+    result = gaug(*KARATE, "--set", "epochs=5", "--runs", "4", "--workers", "1", "--json")
+    assert result.code == 130
+    assert json.loads(result.out)["runs"] == len(records()) == 2
+    assert "2 of 4 runs are finished" in result.err
+    assert "--resume" in result.err
+
+
+def test_a_run_that_diverges_says_so_on_standard_error_and_on_record(gaug):
+    result = gaug(*KARATE, "--set", "epochs=50", "--runs", "1", "--set", "learning_rate=1e38")
+    (record,) = records()
+    assert result.code == 0
+    assert "learning_rate" in record.warning
+    assert record.warning in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["karte"], "Unknown graph 'karte'. Choose from:"),
+        (["karate", "--model", "gnc"], "Unknown model 'gnc'. Choose from:"),
+        (["karate", "--method", "drop"], "Unknown method 'drop'. Choose from:"),
+        (["karate", "--set", "epoch=5"], "Unknown setting 'epoch'. Choose from:"),
+        (["karate", "--split", "rndom"], "Unknown split 'rndom'. Choose from:"),
+        (["karate", "--split", "public"], "no public split. Choose from:"),
+        (["karate", "--set", "epochs"], "--set takes name=value, got 'epochs'."),
+        (["karate", "--set", "epochs=2.5"], "epochs must be a whole number, got '2.5'."),
+        (["karate", "--set", "dropout=-0.1"], "dropout must be in [0, 1), got -0.1."),
+        (["karate", "--set", "learning_rate=nan"], "learning_rate must be finite, got nan."),
+        (["karate", "--set", "train_fraction=0.9"], "must be below 1"),
+        (["karate", "--runs", "0"], "runs must be at least 1, got 0."),
+        (["karate", "--seed", "-1"], "seed must be at least 0, got -1."),
+        (["karate", "--workers", "0"], "workers must be at least 1, got 0."),
+        (["karate", "--threads", "0"], "threads must be at least 1, got 0."),
+        (["karate", "--device", "gpu"], "There is no device 'gpu' here"),
+    ],
+    ids=lambda value: " ".join(value[1:] or value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_is_refused_in_one_line_with_exit_2(gaug, no_training, arguments, message):
+    result = gaug("train", *arguments, "--json")
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.startswith("gaug: ")
+    assert result.err.count("\n") == 1
+    assert message in result.err
+
+
+def test_missing_data_is_one_line_with_the_remedy_and_exit_1(gaug, tmp_path):
+    result = gaug("train", "cora", "--data-root", str(tmp_path))
+    assert result.code == 1
+    assert result.out == ""
+    assert result.err.count("\n") == 1
+    assert "gaug datasets fetch cora" in result.err
+    assert str(tmp_path) in result.err
+
+
+def test_a_missing_split_file_is_one_line_and_exit_1(gaug, tmp_path, no_training):
+    result = gaug("train", "karate", "--split", str(tmp_path / "mine.npz"))
+    assert result.code == 1
+    assert result.err == f"gaug: There is no split file {tmp_path / 'mine.npz'}.\n"
+
+
+def test_a_store_that_cannot_be_written_is_refused_before_any_training(gaug, tmp_path, no_training):
+    result = gaug(*SHORT, "--store", str(tmp_path))
+    assert result.code == 1
+    assert result.err.count("\n") == 1
+    assert str(tmp_path) in result.err
+    assert "--store" in result.err
+
+
+def test_debug_shows_where_an_error_was_raised(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["gaug", "train", "karate", "--model", "gnc", "--debug"])
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(options.state, "debug", False)
+    with pytest.raises(ConfigError, match="Unknown model 'gnc'"):
+        main()
