@@ -115,7 +115,7 @@ def test_removing_every_edge_leaves_none(two_cliques):
 
 
 def test_more_edges_to_remove_than_there_are_is_refused(path_graph):
-    with pytest.raises(DataError, match="edges to remove must be at most 3, got 4.$"):
+    with pytest.raises(DataError, match=r"edges to remove must be at most 3, got 4.$"):
         random_change(path_graph, 0, 4, seeded())
 
 

@@ -140,9 +140,10 @@ def test_a_text_of_another_type_is_refused_with_setting_rule_and_text(name, text
 
 
 def test_assignments_reach_their_group_and_leave_the_given_groups_alone():
-    changed = apply_settings(GROUPS, ["fat=oil", "salt = 0.1", "frying.minutes=9"])
+    groups = {"baking": Baking(), "frying": Frying()}
+    changed = apply_settings(groups, ["fat=oil", "salt = 0.1", "frying.minutes=9"])
     assert changed == {"baking": Baking(salt=0.1), "frying": Frying(minutes=9, fat="oil")}
-    assert GROUPS == {"baking": Baking(), "frying": Frying()}
+    assert groups == {"baking": Baking(), "frying": Frying()}
 
 
 def test_no_assignment_changes_nothing():
@@ -163,7 +164,9 @@ def test_a_name_of_two_groups_must_be_written_with_its_group():
 
 
 def test_an_unknown_setting_is_refused_with_the_known_names():
-    with pytest.raises(ConfigError, match="^Unknown setting 'sugar'. Choose from: .*salt") as error:
+    with pytest.raises(
+        ConfigError, match=r"^Unknown setting 'sugar'. Choose from: .*salt"
+    ) as error:
         apply_settings(GROUPS, ["sugar=1"])
     assert all(field.name in str(error.value) for field in dataclasses.fields(Baking))
 
@@ -175,15 +178,20 @@ def test_an_unknown_group_is_refused_with_the_full_names():
 
 @pytest.mark.parametrize("assignment", ["salt", "=1", " = 1", ""])
 def test_an_assignment_without_name_or_equals_sign_is_refused(assignment):
-    with pytest.raises(ConfigError, match="^--set takes name=value, got"):
+    with pytest.raises(ConfigError, match=r"^--set takes name=value, got"):
         apply_settings(GROUPS, [assignment])
 
 
 def test_an_assigned_value_is_checked_like_any_other():
-    with pytest.raises(ConfigError, match="^minutes must be at least 1, got 0.$"):
+    with pytest.raises(ConfigError, match=r"^minutes must be at least 1, got 0.$"):
         apply_settings(GROUPS, ["frying.minutes=0"])
 
 
-def test_ranges_of_several_settings_are_checked_when_a_group_is_replaced():
-    with pytest.raises(ConfigError, match="^salt must be finite, got nan.$"):
+def test_an_assigned_number_must_be_finite():
+    with pytest.raises(ConfigError, match=r"^salt must be finite, got nan.$"):
         apply_settings(GROUPS, ["salt=nan"])
+
+
+@pytest.mark.xfail(strict=True, raises=TypeError, reason="the words take a lower bound for granted")
+def test_a_range_without_lower_bound_reads_as_words():
+    assert str(Range(high=1)) == "at most 1"

@@ -313,7 +313,7 @@ def test_the_cpu_is_a_device():
 
 def test_an_unknown_graph_is_refused_with_the_known_ones():
     experiment = Experiment.of("karte", settings=SETTINGS)
-    with pytest.raises(ConfigError, match="Unknown graph 'karte'.*karate"):
+    with pytest.raises(ConfigError, match=r"Unknown graph 'karte'.*karate"):
         run_experiment(experiment, runs=1)
 
 
@@ -334,7 +334,7 @@ def test_unknown_names_and_values_out_of_range_are_refused(options, message):
 
 
 def test_a_split_that_leaves_a_part_empty_is_refused_before_training(trained):
-    with pytest.raises(DataError, match="train part .* must not be empty"):
+    with pytest.raises(DataError, match=r"train part .* must not be empty"):
         run_experiment(karate("train_fraction=0.01"), runs=1)
     assert trained == []
 

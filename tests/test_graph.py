@@ -119,12 +119,12 @@ def test_isolated_nodes_are_accepted_and_stay():
 
 
 def test_a_graph_without_edges_is_refused():
-    with pytest.raises(DataError, match="^The graph has no edges: .* Check the edge file"):
+    with pytest.raises(DataError, match=r"^The graph has no edges: .* Check the edge file"):
         graph.standardise(graph_of([]))
 
 
 def test_a_graph_of_self_loops_alone_is_refused():
-    with pytest.raises(DataError, match="^The graph has no edges but self-loops.$"):
+    with pytest.raises(DataError, match=r"^The graph has no edges but self-loops.$"):
         graph.standardise(graph_of([(0, 0), (2, 2)]))
 
 
@@ -138,22 +138,22 @@ def test_edges_of_another_type_or_shape_are_refused():
     data = graph_of([(0, 1)])
     for edge_index in (data.edge_index.int(), data.edge_index.float(), torch.zeros(3, 2).long()):
         data.edge_index = edge_index
-        with pytest.raises(DataError, match="^edge_index must be a tensor of 64-bit integers"):
+        with pytest.raises(DataError, match=r"^edge_index must be a tensor of 64-bit integers"):
             graph.standardise(data)
 
 
 def test_a_graph_without_nodes_is_refused():
-    with pytest.raises(DataError, match="^The graph has no nodes.$"):
+    with pytest.raises(DataError, match=r"^The graph has no nodes.$"):
         graph.standardise(graph_of([], num_nodes=0))
 
 
 def test_a_graph_without_edge_index_is_refused():
-    with pytest.raises(DataError, match="^The graph has no edge_index"):
+    with pytest.raises(DataError, match=r"^The graph has no edge_index"):
         graph.standardise(Data(x=torch.ones(3, 1)))
 
 
 def test_a_graph_without_features_is_refused_with_a_remedy():
-    with pytest.raises(DataError, match="^The graph has no features x.*OneHotDegree"):
+    with pytest.raises(DataError, match=r"^The graph has no features x.*OneHotDegree"):
         graph.standardise(Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2))
 
 
@@ -234,7 +234,7 @@ def test_density_does_not_count_zeros_that_a_sparse_matrix_stores():
 
 
 def test_a_sparse_matrix_with_a_column_out_of_range_is_refused():
-    with pytest.raises(DataError, match="^x is not a valid sparse matrix"):
+    with pytest.raises(DataError, match=r"^x is not a valid sparse matrix"):
         graph.sparse_features(torch.tensor([0, 1]), torch.tensor([7]), torch.ones(1), (1, 3))
 
 
@@ -476,7 +476,7 @@ def test_attributes_of_edges_follow_the_edges_or_are_refused():
 
 @pytest.mark.xfail(strict=True, reason="it is flattened into more labels than nodes")
 def test_labels_of_three_dimensions_are_refused():
-    with pytest.raises(DataError, match="^y must"):
+    with pytest.raises(DataError, match=r"^y must"):
         graph.standardise(graph_of([(0, 1)], y=torch.zeros(4, 2, 2, dtype=torch.long)))
 
 

@@ -137,6 +137,7 @@ def test_a_damaged_graph_ends_with_1_and_one_line_that_names_it(run_main, make_a
 def test_a_command_that_is_not_understood_ends_with_2(run_main, arguments):
     code, out, err = run_main("datasets", *arguments)
     assert code == 2
+    assert out == ""
     assert "Traceback" not in err
 
 

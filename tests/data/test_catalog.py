@@ -85,7 +85,7 @@ def assert_same(first, second):
 
 @pytest.mark.parametrize("use", [find_entry, load_graph, fetch_graph])
 def test_an_unknown_name_is_refused_with_all_names(use):
-    with pytest.raises(ConfigError, match="^Unknown graph 'coar'. Choose from: ") as error:
+    with pytest.raises(ConfigError, match=r"^Unknown graph 'coar'. Choose from: ") as error:
         use("coar")
     listed = str(error.value).split("Choose from: ")[1].rstrip(".").split(", ")
     assert listed == sorted(CATALOG)
@@ -189,7 +189,7 @@ def test_a_damaged_file_is_refused_with_the_graph_and_nothing_is_cached(
     make_airports, own_cache, edges, labels
 ):
     root = make_airports(edges, labels)
-    with pytest.raises(DataError, match="^Graph 'air-usa' in .*Airports") as error:
+    with pytest.raises(DataError, match=r"^Graph 'air-usa' in .*Airports") as error:
         load_graph("air-usa", root)
     assert "\n" not in str(error.value)
     assert not list(own_cache.rglob("*.npz"))
@@ -199,7 +199,9 @@ def test_a_damaged_file_is_refused_with_the_graph_and_nothing_is_cached(
 def test_a_truncated_archive_is_refused_with_the_graph(arxiv_root, file):
     path = arxiv_root / "OGB" / "ogbn_arxiv" / file
     path.write_bytes(path.read_bytes()[:-6])
-    with pytest.raises(DataError, match="^Graph 'ogbn-arxiv' in .*'gaug datasets fetch ogbn-arxiv"):
+    with pytest.raises(
+        DataError, match=r"^Graph 'ogbn-arxiv' in .*'gaug datasets fetch ogbn-arxiv"
+    ):
         load_graph("ogbn-arxiv", arxiv_root)
 
 
@@ -436,7 +438,7 @@ def test_a_downloaded_pickle_of_somebody_else_is_not_unpickled(tmp_path, monkeyp
 def test_an_edge_out_of_range_in_a_file_is_refused_with_the_graph(arxiv_root):
     path = arxiv_root / "OGB" / "ogbn_arxiv" / "raw" / "edge.csv.gz"
     path.write_bytes(gzip.compress(b"0,1\n0,9\n"))
-    with pytest.raises(DataError, match="^Graph 'ogbn-arxiv' in .*got 9"):
+    with pytest.raises(DataError, match=r"^Graph 'ogbn-arxiv' in .*got 9"):
         load_graph("ogbn-arxiv", arxiv_root)
 
 
@@ -444,13 +446,13 @@ def test_an_edge_out_of_range_in_a_file_is_refused_with_the_graph(arxiv_root):
 def test_a_negative_id_in_a_split_file_is_refused(arxiv_root):
     path = arxiv_root / "OGB" / "ogbn_arxiv" / "split" / "time" / "test.csv.gz"
     path.write_bytes(gzip.compress(b"-2\n"))
-    with pytest.raises(DataError, match="^Graph 'ogbn-arxiv'"):
+    with pytest.raises(DataError, match=r"^Graph 'ogbn-arxiv'"):
         load_graph("ogbn-arxiv", arxiv_root)
 
 
 @pytest.mark.xfail(strict=True, reason="the loader drops a last line that is cut off")
 def test_an_edge_list_that_is_cut_off_within_a_line_is_refused(make_airports):
-    with pytest.raises(DataError, match="^Graph 'air-usa'"):
+    with pytest.raises(DataError, match=r"^Graph 'air-usa'"):
         load_graph("air-usa", make_airports("10 20\n20 30\n30 40\n40 50\n20 4"))
 
 

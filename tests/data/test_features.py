@@ -99,5 +99,5 @@ def test_an_unknown_scaling_is_refused_with_the_known_ones():
 def test_the_setting_takes_every_scaling_and_the_default_and_nothing_else():
     for name in ("default", *SCALINGS):
         assert DataConfig(feature_scaling=name).feature_scaling == name
-    with pytest.raises(ConfigError, match="^Unknown feature_scaling 'row'"):
+    with pytest.raises(ConfigError, match=r"^Unknown feature_scaling 'row'"):
         DataConfig(feature_scaling="row")

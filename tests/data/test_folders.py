@@ -68,9 +68,14 @@ def test_readers_see_the_old_file_until_the_block_ends(tmp_path):
 def test_an_error_keeps_the_old_file_and_leaves_nothing_else(tmp_path, error):
     path = tmp_path / "file.txt"
     path.write_text("old", encoding="utf-8")
-    with pytest.raises(error), written_atomically(path) as temporary:
-        temporary.write_text("half of", encoding="utf-8")
-        raise error
+
+    def write_half():
+        with written_atomically(path) as temporary:
+            temporary.write_text("half of", encoding="utf-8")
+            raise error
+
+    with pytest.raises(error):
+        write_half()
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
 

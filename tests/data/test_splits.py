@@ -105,7 +105,7 @@ def test_masks_are_a_public_split(two_cliques):
 
 
 def test_a_graph_without_masks_has_no_public_split(two_cliques):
-    with pytest.raises(ConfigError, match="^This graph has no public split. Choose from: random"):
+    with pytest.raises(ConfigError, match=r"^This graph has no public split. Choose from: random"):
         make_split(two_cliques, "public")
 
 
@@ -141,7 +141,7 @@ def test_a_class_with_too_few_nodes_for_a_per_class_split_is_refused(hundred):
 
 
 def test_a_graph_too_small_for_its_fractions_is_refused(path_graph):
-    with pytest.raises(DataError, match="^The train part of split 'random-0' must not be empty.$"):
+    with pytest.raises(DataError, match=r"^The train part of split 'random-0' must not be empty.$"):
         make_split(path_graph, "random")
 
 
@@ -231,7 +231,7 @@ def test_a_split_file_may_hold_any_whole_numbers(tmp_path, path_graph, dtype):
 
 def test_a_split_file_is_checked_like_any_split(tmp_path, path_graph):
     path = write(tmp_path / "mine.npz", train=ids(0), val=ids(0), test=ids(2))
-    with pytest.raises(DataError, match="^Split 'mine' has node 0 both in train and in val.$"):
+    with pytest.raises(DataError, match=r"^Split 'mine' has node 0 both in train and in val.$"):
         read_split(path, path_graph)
 
 
@@ -242,7 +242,7 @@ def test_a_split_file_that_is_not_there_is_refused_with_its_path(tmp_path, path_
 
 def test_a_split_file_without_an_array_is_refused_with_its_name(tmp_path, path_graph):
     path = write(tmp_path / "s.npz", train=ids(0), test=ids(1))
-    with pytest.raises(DataError, match="must hold arrays train, val and test, missing val.$"):
+    with pytest.raises(DataError, match=r"must hold arrays train, val and test, missing val.$"):
         read_split(path, path_graph)
 
 

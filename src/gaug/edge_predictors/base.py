@@ -1,0 +1,94 @@
+"""The contract of an edge predictor: which pairs of nodes should be joined?"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.config import Config
+from gaug.errors import DataError, TrainingError
+from gaug.graph import undirected_pairs
+from gaug.pairs import ranking
+from gaug.pairs.ranking import OnShare, RankedPairs
+
+
+@dataclass(frozen=True)
+class PredictorConfig(Config):
+    """Base of the settings of a predictor."""
+
+    name: ClassVar[str]
+
+
+class EdgePredictor(ABC):
+    """Base of the edge predictors: learns from a graph, then scores any pair of its nodes.
+
+    A score is a logit or anything else that is higher for likelier edges; only its order counts.
+    What a class must have is `fit` and `edge_logits`; rows of scores come from these unless a class
+    knows a faster way.
+
+    Attributes:
+        slack: See `gaug.pairs.scores.PairScores`.
+    """
+
+    slack: float = 0.0
+
+    def fit(self, data: Data, seed: int = 0) -> EdgePredictor:
+        """Learn from a valid graph. Labels are not looked at. Returns self.
+
+        Args:
+            data: The graph, with ``x`` where the predictor looks at features.
+            seed: Seed of whatever is random in it.
+        """
+        self.num_nodes_ = int(data.num_nodes)
+        self.edges_ = undirected_pairs(data.edge_index)
+        self._learn(data, seed)
+        return self
+
+    @abstractmethod
+    def _learn(self, data: Data, seed: int) -> None:
+        """Learn from a valid graph."""
+
+    @abstractmethod
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        """The score of each pair.  [2, n] → [n]"""
+
+    def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        rows = torch.arange(start, stop)
+        columns = torch.arange(first_column, self.num_nodes_)
+        pairs = torch.cartesian_prod(rows, columns).t()
+        return self.edge_logits(pairs).view(rows.numel(), columns.numel())
+
+    def top_non_edges(
+        self, count: int, *, per_node: bool = False, on_share: OnShare | None = None
+    ) -> RankedPairs:
+        """The best non-edges: of all pairs, or spread over the nodes; see `gaug.pairs.ranking`."""
+        self.check_fitted()
+        rank = ranking.top_non_edges_per_node if per_node else ranking.top_non_edges
+        return rank(self, self.edges_, self.num_nodes_, count, on_share=on_share)
+
+    def bottom_edges(self, count: int) -> RankedPairs:
+        """The worst edges, the worst first."""
+        self.check_fitted()
+        return ranking.bottom_edges(self, self.edges_, self.num_nodes_, count)
+
+    def check_fitted(self) -> None:
+        """Raise if `fit` was not called."""
+        if not hasattr(self, "num_nodes_"):
+            raise TrainingError(f"{type(self).__name__} is not fitted yet. Call fit(data) first.")
+
+    def check_pairs(self, pairs: Tensor) -> None:
+        """Raise unless pairs are node ids of the fitted graph."""
+        self.check_fitted()
+        if pairs.dim() != 2 or pairs.size(0) != 2:
+            raise DataError(f"pairs must have shape [2, n], got {list(pairs.shape)}.")
+        if pairs.numel() and not 0 <= int(pairs.min()) <= int(pairs.max()) < self.num_nodes_:
+            bad = int(pairs.min()) if int(pairs.min()) < 0 else int(pairs.max())
+            raise DataError(
+                f"pairs must hold node ids from 0 to {self.num_nodes_ - 1}, got {bad}."
+            )
