@@ -34,6 +34,8 @@ class Range:
         return above and below
 
     def __str__(self) -> str:
+        if self.low is None:
+            return f"{'below' if self.high_open else 'at most'} {self.high:g}"
         if self.high is None:
             return f"{'above' if self.low_open else 'at least'} {self.low:g}"
         left, right = "(" if self.low_open else "[", ")" if self.high_open else "]"

@@ -202,6 +202,8 @@ def run_experiment(
     if workers < 1:
         raise ConfigError(f"workers must be at least 1, got {workers}.")
     records = [] if records is None else records
+    if store is not None:
+        store.check_writable()
     data = load_graph(experiment.graph, root, experiment.data.feature_scaling)
     kind = experiment.split or find_entry(experiment.graph).split
     split = make_split(data, kind, experiment.split_config)
@@ -212,6 +214,8 @@ def run_experiment(
         known = {name: record for name, record in known.items() if record.history is not None}
     records += [known[key.identity] for key in keys if key.identity in known]
     missing = [key.run for key in keys if key.identity not in known]
+    if on_progress is not None:
+        on_progress(len(records))
     if not missing:
         return sorted(records, key=lambda record: record.run)
     method = build_method(experiment.method).fit(task.visible(), experiment.seed)
@@ -238,6 +242,8 @@ def run_experiment(
 def check_device(device: str) -> None:
     """Raise if there is no such device here."""
     try:
+        if torch.device(device).type not in ("cpu", "cuda", "mps", "xpu"):
+            raise ConfigError(f"device must be cpu, cuda, mps or xpu, got {device!r}.")
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]

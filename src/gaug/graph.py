@@ -17,7 +17,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, contains_self_loops, remove_self_loops, to_undirected
 
 from gaug.errors import DataError
-from gaug.sparse import csr_tensor
+from gaug.sparse import csr_tensor, to_csr
 
 #: Features with a smaller share of non-zeros than this are kept sparse.
 SPARSE_BELOW = 0.2
@@ -39,6 +39,10 @@ def standardise(data: Data) -> tuple[Data, list[str]]:
     num_nodes = _checked_num_nodes(data)
     edge_index, edge_weight = _undirected_edges(data, num_nodes, notes)
     valid = data.clone()
+    for key in data.keys():  # noqa: SIM118 - a Data is not a dict
+        if key not in ("edge_index", "edge_weight") and data.is_edge_attr(key):
+            del valid[key]
+            notes.append(f"Left out {key}: of what edges carry, only edge_weight is used.")
     valid.edge_index = edge_index
     if edge_weight is not None:
         valid.edge_weight = edge_weight
@@ -101,14 +105,17 @@ def induced_subgraph(data: Data, keep: Tensor) -> Data:
     """The graph of the nodes that a boolean mask keeps, renumbered in their order."""
     new_id = keep.cumsum(0) - 1
     both = keep[data.edge_index].all(dim=0)
-    edge_index = new_id[data.edge_index[:, both]]
-    x = data.x
-    if x.layout == torch.sparse_csr:
-        rows = _to_scipy_csr(x)[keep.numpy()]
-        x = from_scipy(rows)
-    else:
-        x = x[keep]
-    return Data(x=x, edge_index=edge_index, y=data.y[keep], num_nodes=int(keep.sum()))
+    kept = Data(num_nodes=int(keep.sum()))
+    for key, value in data.to_dict().items():
+        if key == "edge_index":
+            kept[key] = new_id[value[:, both]]
+        elif key == "x" and value.layout == torch.sparse_csr:
+            kept[key] = from_scipy(_to_scipy_csr(value)[keep.numpy()])
+        elif data.is_node_attr(key):
+            kept[key] = value[keep]
+        elif data.is_edge_attr(key):
+            kept[key] = value[both]
+    return kept
 
 
 def graph_hash(data: Data) -> str:
@@ -180,6 +187,8 @@ def _checked_num_nodes(data: Data) -> int:
             f" got {edge_index.dtype} of shape {list(edge_index.shape)}."
         )
     num_nodes = int(data.x.size(0))
+    if data.num_nodes != num_nodes:
+        raise DataError(f"x must have one row a node ({data.num_nodes}), got {num_nodes}.")
     if num_nodes == 0:
         raise DataError("The graph has no nodes.")
     if edge_index.numel() == 0:
@@ -238,8 +247,7 @@ def _checked_features(data: Data, num_nodes: int) -> Tensor:
     x: Tensor = data.x
     if x.dim() != 2:
         raise DataError(f"x must be a matrix of shape [N, F], got shape {list(x.shape)}.")
-    if x.layout != torch.strided and x.layout != torch.sparse_csr:
-        x = x.to_sparse_csr()
+    x = to_csr(x)
     values = (x.values() if x.layout == torch.sparse_csr else x).float()
     if not bool(torch.isfinite(values).all()):
         where = (~torch.isfinite(values)).nonzero()[0]
@@ -263,8 +271,10 @@ def _checked_features(data: Data, num_nodes: int) -> Tensor:
 
 
 def _checked_labels(y: Tensor, num_nodes: int) -> Tensor:
-    if y.size(0) != num_nodes:
-        raise DataError(f"y must have one row a node ({num_nodes}), got {y.size(0)}.")
+    if y.dim() not in (1, 2) or y.size(0) != num_nodes or y.numel() == 0:
+        raise DataError(
+            f"y must have shape [{num_nodes}] or [{num_nodes}, C], got {list(y.shape)}."
+        )
     if y.dim() == 2 and y.size(1) > 1:
         if not bool(((y == 0) | (y == 1)).all()):
             raise DataError("y of shape [N, C] must hold only 0 and 1.")

@@ -28,6 +28,15 @@ def csr_tensor(
         return torch.sparse_csr_tensor(crow, col, values, size=shape, check_invariants=check)
 
 
+def to_csr(matrix: Tensor) -> Tensor:
+    """A sparse tensor of another layout as ``torch.sparse_csr``; a dense one as it is."""
+    if matrix.layout in (torch.strided, torch.sparse_csr):
+        return matrix
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        return matrix.to_sparse_csr()
+
+
 class Pattern:
     """Where the entries of a sparse matrix are: compressed rows, and on demand compressed columns.
 

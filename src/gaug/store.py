@@ -14,14 +14,17 @@ from typing import Any
 
 import platformdirs
 import sqlalchemy
-from sqlalchemy import JSON, DateTime, Float, Integer, String, event, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import JSON, DateTime, Float, Integer, String, event, select, update
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from gaug.errors import StoreError
 
 #: Version of the tables below; a store says which one it was made with.
 SCHEMA_VERSION = 1
+
+# How often to look again while other processes make the same tables.
+_TRIES = 5
 
 
 class _Base(DeclarativeBase):
@@ -114,10 +117,18 @@ class Store:
     """
 
     def __init__(self, url: str | None = None) -> None:
-        self.url = url or default_store_url()
-        self._engine = _make_engine(self.url)
+        self._engine = _make_engine(url or default_store_url())
+        #: Where the records are, without a password.
+        self.url = _shown(self._engine.url)
         with self._guarded("opened"):
-            self._check_schema()
+            self._make_or_check_tables()
+
+    def check_writable(self) -> None:
+        """Raise now, not after hours of training, if nothing can be written."""
+        nothing = update(_Schema).where(sqlalchemy.false()).values(version=SCHEMA_VERSION)
+        with self._guarded("written"), Session(self._engine) as session:
+            session.execute(nothing)
+            session.rollback()
 
     def add(self, record: RunRecord) -> int:
         """Append a record and return its id; it is on disk when this returns."""
@@ -151,19 +162,30 @@ class Store:
         """Let go of the database."""
         self._engine.dispose()
 
-    def _check_schema(self) -> None:
-        tables = sqlalchemy.inspect(self._engine).get_table_names()
-        if tables and "gaug_schema" not in tables:
+    def _make_or_check_tables(self) -> None:
+        for _ in range(_TRIES - 1):
+            try:
+                return self._make_or_check_tables_once()
+            except DBAPIError as error:
+                # Another process makes them at the same moment: look again.
+                if not any(words in str(error).lower() for words in ("exist", "unique")):
+                    raise
+        return self._make_or_check_tables_once()
+
+    def _make_or_check_tables_once(self) -> None:
+        tables = set(sqlalchemy.inspect(self._engine).get_table_names())
+        ours = set(_Base.metadata.tables)
+        if tables and not tables & ours:
             raise StoreError(
                 f"The database {self.url} holds tables of something else."
                 " Give another one by --store."
             )
+        if not ours <= tables:
+            _Base.metadata.create_all(self._engine)
         with Session(self._engine) as session, session.begin():
-            if not tables:
-                _Base.metadata.create_all(session.connection(), checkfirst=True)
             version = session.scalar(select(_Schema.version))
             if version is None:
-                session.merge(_Schema(version=SCHEMA_VERSION))
+                session.add(_Schema(version=SCHEMA_VERSION))
             elif version > SCHEMA_VERSION:
                 raise StoreError(
                     f"The store {self.url} was written by a newer gaug (schema {version}, this one"
@@ -185,18 +207,22 @@ def _make_engine(url: str) -> sqlalchemy.Engine:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(f"The store {path} cannot be opened: {error.strerror}.") from error
+            raise StoreError(
+                f"The store {path} cannot be opened: its folder cannot be made"
+                f" ({error.strerror}). Give another by --store."
+            ) from error
         url = f"sqlite:///{path}"
     try:
-        engine = sqlalchemy.create_engine(url)
+        parsed = sqlalchemy.make_url(url)
+        waits = parsed.drivername.startswith("sqlite") and "timeout" not in parsed.query
+        engine = sqlalchemy.create_engine(parsed, connect_args={"timeout": 30} if waits else {})
     except (SQLAlchemyError, ImportError) as error:
-        raise StoreError(f"The store {url} cannot be opened: {_reason(error)}") from error
+        shown = url if "@" not in url else url.partition("://")[0] + "://…"
+        raise StoreError(f"The store {shown} cannot be opened: {_reason(error)}") from error
     if engine.dialect.name == "sqlite":
 
         @event.listens_for(engine, "connect")
         def _prepare(connection: Any, _: Any) -> None:
-            # The wait comes first: switching to WAL takes a lock that another may hold.
-            connection.execute("PRAGMA busy_timeout = 30000")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
 
@@ -213,7 +239,12 @@ _HINTS = {
 }
 
 
+def _shown(url: sqlalchemy.URL) -> str:
+    is_file = url.drivername == "sqlite" and url.database and not url.query
+    return str(url.database) if is_file else url.render_as_string(hide_password=True)
+
+
 def _reason(error: BaseException) -> str:
     text = str(getattr(error, "orig", None) or error).splitlines()[0].rstrip(".")
-    hint = next((hint for words, hint in _HINTS.items() if words in text), "")
-    return f"{text}. {hint}".rstrip()
+    hints = (hint for words, hint in _HINTS.items() if words in text)
+    return f"{text}. {next(hints, 'Give another store by --store.')}"

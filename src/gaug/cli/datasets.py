@@ -27,6 +27,7 @@ def datasets(
     debug: options.Debug = False,
 ) -> None:
     """List the known graphs: their size, and whether they are present."""
+    context.obj = data_root
     if context.invoked_subcommand is not None:
         return
     rows = _rows(data_root, quiet=quiet)
@@ -46,6 +47,9 @@ def datasets(
     console.print(table)
     folder = resolve(data_root)
     console.print(f"Data folder: {folder}", markup=False, highlight=False, soft_wrap=True)
+    for row in rows:
+        if "error" in row:
+            console.print(row["error"], markup=False, highlight=False, soft_wrap=True)
     missing = [row["name"] for row in rows if not row["present"]]
     if missing:
         console.print(f"Missing: {', '.join(missing)}. 'gaug datasets fetch NAME' downloads one.")
@@ -53,6 +57,7 @@ def datasets(
 
 @datasets_app.command()
 def fetch(
+    context: typer.Context,
     name: options.Graph,
     data_root: options.DataRoot = None,
     debug: options.Debug = False,
@@ -60,13 +65,14 @@ def fetch(
     """Download the raw files of a graph into the data folder."""
     from gaug.data.catalog import fetch_graph
 
-    folder = fetch_graph(name, data_root)
+    folder = fetch_graph(name, data_root or context.obj)
     typer.echo(f"{name} is in {folder}" if name != "karate" else "karate is embedded.")
 
 
 def _rows(data_root: Path | None, *, quiet: bool) -> list[dict[str, Any]]:
     from gaug.data.catalog import CATALOG, load_graph
     from gaug.data.folders import data_root as resolve
+    from gaug.errors import DataError
     from gaug.graph import edge_homophily, feature_density, num_classes
 
     root = resolve(data_root)
@@ -84,7 +90,11 @@ def _rows(data_root: Path | None, *, quiet: bool) -> list[dict[str, Any]]:
             }
             if row["present"]:
                 status.update(f"Reading {entry.name} ...")
-                data = load_graph(entry.name, root, "as-is")
+                try:
+                    data = load_graph(entry.name, root, "as-is")
+                except DataError as error:
+                    rows.append(row | {"error": str(error)})
+                    continue
                 row |= {
                     "nodes": data.num_nodes,
                     "edges": data.num_edges // 2,
@@ -98,8 +108,8 @@ def _rows(data_root: Path | None, *, quiet: bool) -> list[dict[str, Any]]:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    if not row["present"]:
-        return [row["name"], *["–"] * 6, "no"]
+    if "nodes" not in row:
+        return [row["name"], *["–"] * 6, "damaged" if row["present"] else "no"]
     homophily = row["edge_homophily"]
     return [
         row["name"],

@@ -53,6 +53,7 @@ def main() -> None:
             raise
         print(f"gaug: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
-    except KeyboardInterrupt:
-        print("gaug: Interrupted.", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as leave:  # Typer turns Ctrl-C into this code, without a word
+        if leave.code == 130 and not options.state.interruption_told:
+            print("gaug: Interrupted.", file=sys.stderr)
+        raise

@@ -13,6 +13,7 @@ class _State:
     """What the error handler needs to know of the command line."""
 
     debug = False
+    interruption_told = False
 
 
 state = _State()

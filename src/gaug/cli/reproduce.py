@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from gaug.cli import options
-from gaug.errors import DataError, unknown_name
+from gaug.errors import ConfigError, DataError, unknown_name
 
 
 def reproduce(
@@ -44,6 +44,8 @@ def reproduce(
     """
     if what != "table2":
         raise unknown_name("table or figure", what, ["table2"])
+    if runs < 1:
+        raise ConfigError(f"runs must be at least 1, got {runs}.")
     from gaug.cli.progress import run_progress
     from gaug.data.folders import written_atomically
     from gaug.report.tables import table2_markdown

@@ -80,6 +80,7 @@ def train(
         if record.warning:
             errors.print(f"gaug: run {record.run}: {record.warning}", markup=False)
     if interrupted:
+        options.state.interruption_told = True
         errors.print(
             f"gaug: Interrupted. {len(records)} of {runs} runs are finished and on record;"
             " --resume goes on from there.",

@@ -7,7 +7,6 @@ import hashlib
 import io
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +38,9 @@ class Entry:
         scaling: How its features are scaled by default (see `gaug.data.features`).
         split: Its default split.
         source: Where it can be had.
-        downloader: Name of the dataset class and its arguments that download it.
+        downloader: Name of the dataset class that downloads it, and the name of the graph there.
+        size: Nodes and edges, where they are known: a list of edges that is cut off at the end of
+            a line looks whole.
     """
 
     name: str
@@ -51,30 +52,38 @@ class Entry:
     split: str
     source: str
     downloader: tuple[str, ...] = ()
+    size: tuple[int, int] | None = None
 
-    def missing(self, root: Path) -> list[Path]:
-        """Raw files that are not there."""
-        paths = [root / self.folder / file for file in self.files]
+    def missing(self, root: Path, below: str | None = None) -> list[Path]:
+        """Raw files that are not there, below the entry's own folder or another."""
+        folder = root / (self.folder if below is None else below)
+        paths = [folder / file for file in self.files]
         return [path for path in paths if not path.is_file()]
 
 
-def _planetoid(name: str, title: str) -> Entry:
+def _planetoid(name: str, title: str, size: tuple[int, int]) -> Entry:
     parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
     files = tuple(f"{name}/raw/ind.{name.lower()}.{part}" for part in parts)
     read = readers.read_planetoid(name)
     source = "github.com/kimiyoung/planetoid"
     return Entry(
         name.lower(), title, "Planetoid", files, read, "rows", "public", source,
-        ("Planetoid", name),
+        ("Planetoid", name), size,
     )  # fmt: skip
 
 
-def _attributed(name: str, title: str, scaling: str, components: int | None = None) -> Entry:
+def _attributed(
+    name: str,
+    title: str,
+    scaling: str,
+    size: tuple[int, int] | None = None,
+    components: int | None = None,
+) -> Entry:
     files = tuple(f"{name}/raw/{file}" for file in ("attrs.npz", "edgelist.txt", "labels.txt"))
     read = readers.read_attributed(name, components)
     return Entry(
         name, title, "AttributedGraph", files, read, scaling, "random", "PyTorch Geometric",
-        ("AttributedGraphDataset", name),
+        ("AttributedGraphDataset", name), size,
     )  # fmt: skip
 
 
@@ -90,17 +99,19 @@ CATALOG: dict[str, Entry] = {
             "karate", "Zachary's karate club, 2 factions", "", (), readers.read_karate,
             "as-is", "random", "embedded",
         ),
-        _planetoid("Cora", "citations of machine-learning papers"),
-        _planetoid("CiteSeer", "citations of computer-science papers"),
-        _planetoid("PubMed", "citations of papers on diabetes"),
+        _planetoid("Cora", "citations of machine-learning papers", (2708, 5278)),
+        _planetoid("CiteSeer", "citations of computer-science papers", (3327, 4552)),
+        _planetoid("PubMed", "citations of papers on diabetes", (19717, 44324)),
         _attributed("ppi", "protein interactions, 121 labels", "columns", components=3),
-        _attributed("blogcatalog", "bloggers who follow each other", "as-is"),
-        _attributed("flickr", "photographers who follow each other (LANE's)", "as-is"),
+        _attributed("blogcatalog", "bloggers who follow each other", "as-is", (5196, 171743)),
+        _attributed(
+            "flickr", "photographers who follow each other (LANE's)", "as-is", (7575, 239738)
+        ),
         Entry(
             "air-usa", "air traffic in the USA", "Airports",
             ("usa/raw/usa-airports.edgelist", "usa/raw/labels-usa-airports.txt"),
             readers.read_air_usa, "as-is", "random", "github.com/leoribeiro/struc2vec",
-            ("Airports", "usa"),
+            ("Airports", "usa"), (1190, 13599),
         ),
         Entry(
             "ogbn-arxiv", "citations of arXiv papers, 40 subjects", "OGB", _OGB_FILES,
@@ -161,6 +172,8 @@ def fetch_graph(name: str, root: Path | None = None) -> Path:
         with tempfile.TemporaryDirectory(dir=target, prefix=".fetch-") as scratch:
             with _quiet():
                 _download(entry, Path(scratch))
+            if entry.missing(Path(scratch), below=""):
+                raise DataError("the download lacks files")
             for file in entry.files:
                 path = target / entry.folder / file
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -181,7 +194,11 @@ def _download(entry: Entry, scratch: Path) -> None:
 
     if entry.downloader:
         kind, name = entry.downloader
-        getattr(torch_geometric.datasets, kind)(str(scratch), name)
+        # Made without its constructor, which would go on to unpickle what it downloaded.
+        dataset = object.__new__(getattr(torch_geometric.datasets, kind))
+        dataset.root, dataset.name, dataset.split = str(scratch), name, "public"
+        Path(dataset.raw_dir).mkdir(parents=True, exist_ok=True)
+        dataset.download()
         return
     archive = torch_geometric.data.download_url(f"https://{entry.source}", str(scratch), log=False)
     torch_geometric.data.extract_zip(archive, str(scratch), log=False)
@@ -197,9 +214,9 @@ def _cached(entry: Entry, folder: Path) -> Data:
         digest.update(f"{file} {status.st_size} {status.st_mtime_ns}".encode())
     path = cache_folder() / "graphs" / f"{entry.name}-{digest.hexdigest()[:16]}.npz"
     if path.is_file():
-        with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):
-            return _load(path)  # a damaged cache is made anew
-    data, _ = standardise(_read_raw(entry, folder))
+        with contextlib.suppress(Exception):  # damaged in whatever way: it is made anew
+            return _load(path)
+    data = _read_raw(entry, folder)
     # Without a writable cache the graph is read anew each time, which is slow but right.
     with contextlib.suppress(OSError), written_atomically(path) as temporary:
         _save(data, temporary)
@@ -218,7 +235,15 @@ def _read_raw(entry: Entry, folder: Path) -> Data:
                 shutil.copyfile(folder / file, link)
         try:
             with _quiet():
-                return entry.read(Path(scratch))
+                data, _ = standardise(entry.read(Path(scratch)))
+            size = (int(data.num_nodes), data.num_edges // 2)
+            if entry.size is not None and size != entry.size:
+                raise DataError(
+                    f"it has {size[0]:,} nodes and {size[1]:,} edges, where it should have"
+                    f" {entry.size[0]:,} and {entry.size[1]:,}. A file is cut off or changed:"
+                    f" delete the folder and run 'gaug datasets fetch {entry.name}'."
+                )
+            return data
         except DataError as error:
             raise DataError(f"Graph {entry.name!r} in {folder}: {error}") from error
         except Exception as error:  # a damaged file makes a parser raise anything
@@ -243,7 +268,7 @@ def _save(data: Data, path: Path) -> None:
 
 
 def _load(path: Path) -> Data:
-    with np.load(path, allow_pickle=False) as arrays:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         tensors = {key: torch.from_numpy(arrays[key]) for key in arrays if key != "x_shape"}
         if "x_crow" in tensors:
             rows, columns = arrays["x_shape"].tolist()
@@ -259,5 +284,11 @@ def _quiet() -> Iterator[None]:
 
 
 def _listed(paths: list[Path], root: Path) -> str:
-    names = [path.relative_to(root).as_posix() for path in paths]
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    """The files by folder, for instance ``Airports/usa/raw/{a.txt, b.txt}``."""
+    by_folder: dict[str, list[str]] = {}
+    for path in paths:
+        by_folder.setdefault(path.parent.relative_to(root).as_posix(), []).append(path.name)
+    return " and ".join(
+        f"{folder}/{names[0]}" if len(names) == 1 else f"{folder}/{{{', '.join(names)}}}"
+        for folder, names in by_folder.items()
+    )

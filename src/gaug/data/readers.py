@@ -98,6 +98,8 @@ def read_ogbn_arxiv(root: Path) -> Data:
     masks = {}
     for part, file in (("train", "train"), ("val", "valid"), ("test", "test")):
         nodes = _read_csv(folder / "split" / "time" / f"{file}.csv.gz", np.int64)
+        if nodes.numel() and not 0 <= int(nodes.min()) <= int(nodes.max()) < x.size(0):
+            raise DataError(f"{file}.csv.gz must hold node ids from 0 to {x.size(0) - 1}.")
         mask = torch.zeros(x.size(0), dtype=torch.bool)
         mask[nodes.flatten()] = True
         masks[f"{part}_mask"] = mask

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +90,8 @@ def make_split(data: Data, kind: str, config: SplitConfig | None = None) -> Spli
         config: Fractions, counts and seed of the kinds that are drawn.
     """
     config = config or SplitConfig()
+    if data.y is None:
+        raise DataError("A graph without labels y cannot be split for classification.")
     if kind == "public":
         return _public(data)
     if kind in KINDS:
@@ -111,16 +112,16 @@ def read_split(path: Path, data: Data) -> Split:
     if not path.is_file():
         raise DataError(f"There is no split file {path}.")
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             missing = [part for part in PARTS if part not in arrays]
             if missing:
                 raise DataError(
                     f"{path} must hold arrays train, val and test, missing {', '.join(missing)}."
                 )
             parts = [arrays[part] for part in PARTS]
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, DataError):
-            raise
+    except DataError:
+        raise
+    except Exception as error:  # a damaged archive makes its readers raise anything
         raise DataError(f"{path} is not a readable .npz file of numbers: {error}") from error
     for part, ids in zip(PARTS, parts, strict=True):
         if ids.ndim != 1 or ids.dtype.kind not in "iu":
@@ -209,15 +210,20 @@ def _per_class(
         train.append(generator.permutation(members)[:count])
     chosen = np.concatenate(train)
     rest = generator.permutation(np.setdiff1d(np.flatnonzero(labels >= 0), chosen))
-    num_val = int(config.val_fraction * rest.size)
+    num_val = _share(config.val_fraction, rest.size)
     return [chosen, rest[:num_val], rest[num_val:]]
 
 
 def _by_fractions(nodes: np.ndarray, config: SplitConfig) -> list[np.ndarray]:
-    num_train = int(config.train_fraction * nodes.size)
-    num_val = int(config.val_fraction * nodes.size)
+    num_train = _share(config.train_fraction, nodes.size)
+    num_val = _share(config.val_fraction, nodes.size)
     return [
         nodes[:num_train],
         nodes[num_train : num_train + num_val],
         nodes[num_train + num_val :],
     ]
+
+
+def _share(fraction: float, size: int) -> int:
+    """The floor of the share, as the paper's counts are; 0.29 of 100 is 29, not 28.999…"""
+    return int(fraction * size + 1e-9)

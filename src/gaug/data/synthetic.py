@@ -41,6 +41,11 @@ class SyntheticConfig(Config):
                 f"num_nodes must be at least twice num_classes ({2 * self.num_classes}),"
                 f" got {self.num_nodes}."
             )
+        if int(self.num_nodes * self.degree / 2) < 1:
+            raise ConfigError(
+                f"degree must give the graph an edge at least ({2 / self.num_nodes:g}),"
+                f" got {self.degree:g}."
+            )
         smallest = self.num_nodes // self.num_classes
         if self.degree > (smallest - 1) / 2:
             raise ConfigError(

@@ -89,6 +89,4 @@ class EdgePredictor(ABC):
             raise DataError(f"pairs must have shape [2, n], got {list(pairs.shape)}.")
         if pairs.numel() and not 0 <= int(pairs.min()) <= int(pairs.max()) < self.num_nodes_:
             bad = int(pairs.min()) if int(pairs.min()) < 0 else int(pairs.max())
-            raise DataError(
-                f"pairs must hold node ids from 0 to {self.num_nodes_ - 1}, got {bad}."
-            )
+            raise DataError(f"pairs must hold node ids from 0 to {self.num_nodes_ - 1}, got {bad}.")

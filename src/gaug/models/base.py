@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from gaug.adjacency import Adjacency
 from gaug.config import Config, Range, setting
-from gaug.sparse import SparseMatrix
+from gaug.sparse import SparseMatrix, to_csr
 
 Features = Tensor | SparseMatrix
 Aggregate = Callable[[Tensor], Tensor]
@@ -92,7 +92,7 @@ def as_features(x: Features) -> Features:
     """Sparse tensors as `SparseMatrix`, everything else as it is."""
     if isinstance(x, SparseMatrix) or x.layout == torch.strided:
         return x
-    return SparseMatrix.from_torch(x if x.layout == torch.sparse_csr else x.to_sparse_csr())
+    return SparseMatrix.from_torch(to_csr(x))
 
 
 def make_layers(in_features: int, out_features: int, config: ModelConfig) -> nn.ModuleList:

@@ -111,9 +111,7 @@ def top_non_edges_per_node(
     check_count(count, num_nodes, edges.size(1))
     rounds = max(1, -(-2 * count // num_nodes))  # each round brings N / 2 new pairs at least
     while True:
-        round_of, values, keys = _offers(
-            scores, edges, num_nodes, rounds, block_elements, on_share
-        )
+        round_of, values, keys = _offers(scores, edges, num_nodes, rounds, block_elements, on_share)
         if keys.size >= count:
             break
         rounds *= 2  # nodes that are joined to almost all others offer fewer

@@ -37,9 +37,11 @@ def draw_figure1(figure: Figure1, path: Path) -> None:
         ncols=3,
         frameon=False,
     )
-    with written_atomically(path) as temporary:
-        canvas.savefig(temporary, dpi=110)
-    plt.close(canvas)
+    try:
+        with written_atomically(path) as temporary:
+            canvas.savefig(temporary, dpi=110)
+    finally:
+        plt.close(canvas)
 
 
 def _draw_variant(

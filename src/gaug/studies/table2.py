@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gaug.data.catalog import find_entry
 from gaug.data.folders import data_root
+from gaug.errors import ConfigError
 from gaug.experiment import Experiment, run_experiment, spread, summarise
 from gaug.store import RunRecord, Store
 from gaug.studies.paper import Score, table2_score
@@ -78,6 +79,8 @@ def run_cell(
     on_progress: OnProgress | None = None,
 ) -> CellResult:
     """Do the runs of a cell that are not on record yet."""
+    if runs < 1:
+        raise ConfigError(f"runs must be at least 1, got {runs}.")
     experiment = Experiment.of(
         cell.graph,
         model=cell.model,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -18,7 +19,7 @@ import numpy as np
 import torch
 import torch.multiprocessing
 
-from gaug.errors import TrainingError
+from gaug.errors import ConfigError, TrainingError
 from gaug.training.loop import OnEpoch
 
 T = TypeVar("T")
@@ -43,6 +44,8 @@ class Job(Protocol[T_co]):
 
 def run_seed(seed: int, run: int) -> int:
     """The seed of one run, derived from the seed of all; independent for each run."""
+    if seed < 0:
+        raise ConfigError(f"seed must be at least 0, got {seed}.")
     low, high = np.random.SeedSequence([seed, run]).generate_state(2).tolist()
     return int(low | (high & 0x7FFFFFFF) << 32)
 
@@ -88,8 +91,8 @@ def _in_this_process(
             result = job(run, on_epoch)
         finally:
             torch.set_num_threads(before)
-        progress(done + 1)
         yield run, result
+        progress(done + 1)
 
 
 def _in_workers(
@@ -102,13 +105,14 @@ def _in_workers(
         workers, mp_context=context, initializer=_start_worker, initargs=(shared,)
     )
     try:
-        pending = {executor.submit(_work, place, run): run for place, run in enumerate(runs)}
+        with _interrupts_ignored():
+            pending = {executor.submit(_work, place, run): run for place, run in enumerate(runs)}
         waiting = set(pending)
         while waiting:
             finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-            progress(sum(shared.progress))
             for future in finished:
                 yield pending[future], future.result()
+            progress(sum(shared.progress))
     except BrokenProcessPool as error:
         raise TrainingError(
             "A worker process ended unexpectedly, most likely for lack of memory. Finished runs are"
@@ -136,11 +140,23 @@ class _CancelledError(Exception):
 _shared: _Shared[Any] | None = None
 
 
+@contextlib.contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes that are started meanwhile inherit it, so that none dies while it imports."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _start_worker(shared: _Shared[Any]) -> None:
     global _shared
     # Ctrl-C reaches the whole group; the parent alone decides, and tells by the event.
-    with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(shared.threads)
     _shared = shared
 

@@ -1,0 +1,112 @@
+"""How good an edge predictor is: on edges held out, and on the labels that its choices join."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.stats
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.change import GraphChange, random_change
+from gaug.errors import DataError
+from gaug.graph import undirected_pairs
+
+
+class _Predictor(Protocol):
+    def fit(self, data: Data) -> object: ...
+
+    def edge_logits(self, pairs: Tensor) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class LinkScores:
+    """Scores of a predictor on edges that it did not see.
+
+    Attributes:
+        auc: Area under the ROC curve: how often an edge outscores a random pair.
+        average_precision: Area under the precision-recall curve.
+    """
+
+    auc: float
+    average_precision: float
+
+
+def evaluate_links(
+    predictor: _Predictor, data: Data, holdout_fraction: float = 0.1, seed: int = 0
+) -> LinkScores:
+    """Fit on a part of the edges and score the rest against as many random non-edges.
+
+    Args:
+        predictor: Any predictor; it is fitted on the graph without the held-out edges.
+        data: A valid graph.
+        holdout_fraction: Share of the edges held out, in (0, 0.5].
+        seed: Seed of what is held out and of the non-edges.
+    """
+    if not 0 < holdout_fraction <= 0.5:
+        raise DataError(f"holdout_fraction must be in (0, 0.5], got {holdout_fraction:g}.")
+    generator = torch.Generator().manual_seed(seed)
+    kept, held_out = hold_out_edges(data, holdout_fraction, generator)
+    negatives = random_change(data, held_out.size(1), 0, generator).added
+    predictor.fit(kept)
+    positive, negative = predictor.edge_logits(held_out), predictor.edge_logits(negatives)
+    return LinkScores(roc_auc(positive, negative), average_precision(positive, negative))
+
+
+def intra_class_share(pairs: Tensor, labels: Tensor) -> float:
+    """Share of the pairs of labelled nodes that join one class; NaN without such pairs.
+
+    >>> intra_class_share(torch.tensor([[0, 1], [1, 2]]), torch.tensor([0, 0, 1]))
+    0.5
+    """
+    ends = labels[pairs]
+    known = (ends >= 0).all(dim=0)
+    if not bool(known.any()):
+        return math.nan
+    return float((ends[0] == ends[1])[known].double().mean())
+
+
+def roc_auc(positive: Tensor, negative: Tensor) -> float:
+    """Chance that a positive outscores a negative, ties counting half.
+
+    >>> roc_auc(torch.tensor([2.0, 1.0]), torch.tensor([0.0, 1.0]))
+    0.875
+    """
+    p, n = positive.numel(), negative.numel()
+    ranks = scipy.stats.rankdata(torch.cat([positive, negative]).double().numpy())
+    return float((ranks[:p].sum() - p * (p + 1) / 2) / (p * n))
+
+
+def average_precision(positive: Tensor, negative: Tensor) -> float:
+    """Mean of the precision at each positive, over falling thresholds."""
+    scores = torch.cat([positive, negative]).double().numpy()
+    is_positive = np.arange(scores.size) < positive.numel()
+    order = np.argsort(-scores, kind="stable")
+    scores, is_positive = scores[order], is_positive[order]
+    last_of_tie = np.append(scores[1:] != scores[:-1], True)
+    found = np.cumsum(is_positive)[last_of_tie]
+    taken = np.flatnonzero(last_of_tie) + 1
+    gained = np.diff(found, prepend=0)
+    return float((gained * found / taken).sum() / positive.numel())
+
+
+def hold_out_edges(data: Data, fraction: float, generator: torch.Generator) -> tuple[Data, Tensor]:
+    """The graph without a random share of its edges, and these edges.  [2, h]"""
+    edges = undirected_pairs(data.edge_index)
+    order = torch.randperm(edges.size(1), generator=generator)
+    held_out = edges[:, order[: math.floor(fraction * edges.size(1))]]
+    if held_out.size(1) == 0:
+        return data, held_out
+    nothing = torch.empty(2, 0, dtype=torch.long)
+    return GraphChange(added=nothing, removed=held_out).apply(data), held_out
+
+
+def random_pairs(num_nodes: int, count: int, generator: torch.Generator) -> Tensor:
+    """Pairs of distinct nodes, drawn with replacement.  [2, count]"""
+    u = torch.randint(num_nodes, (count,), generator=generator)
+    v = (u + torch.randint(1, num_nodes, (count,), generator=generator)) % num_nodes
+    return torch.stack([torch.minimum(u, v), torch.maximum(u, v)])

@@ -1,0 +1,184 @@
+"""Graph auto-encoders as edge predictors: GAE and VGAE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from gaug.adjacency import Adjacency
+from gaug.config import Range, setting
+from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
+from gaug.edge_predictors.edge_loss import edge_loss
+from gaug.edge_predictors.evaluation import hold_out_edges, random_pairs, roc_auc
+from gaug.errors import TrainingError
+from gaug.graph import undirected_pairs
+from gaug.models.base import Features, Linear, aggregate_linear, as_features
+from gaug.pairs.inner_product import InnerProductScores
+
+# Up to so many nodes the exact loss over all pairs is chosen, beyond it the sampled one.
+_EXACT_UP_TO = 25_000
+_EPOCHS_BETWEEN_CHECKS = 10
+
+
+@dataclass(frozen=True)
+class GAEConfig(PredictorConfig):
+    """Settings of `GAE`."""
+
+    name: ClassVar[str] = "gae"
+
+    predictor_hidden: int = setting(32, "Width of the encoder's hidden layer.", within=Range(1))
+    embedding: int = setting(16, "Width of the embeddings.", within=Range(1))
+    predictor_epochs: int = setting(200, "Epochs of the predictor.", within=Range(1))
+    predictor_learning_rate: float = setting(
+        0.01, "Adam's step for the predictor.", within=Range(0, low_open=True)
+    )
+    edge_loss: str = setting(
+        "auto",
+        "dense, exact or sampled (see edge_loss.py); auto: exact for up to 25,000 nodes.",
+        choices=("auto", "dense", "exact", "sampled"),
+    )
+    holdout_fraction: float = setting(
+        0.0,
+        "Share of the edges kept from training to choose the epoch by; 0: by all edges.",
+        within=Range(0, 0.5),
+    )
+
+
+@dataclass(frozen=True)
+class VGAEConfig(GAEConfig):
+    """Settings of `VGAE`."""
+
+    name: ClassVar[str] = "vgae"
+
+
+class GAE(EdgePredictor):
+    r"""Graph auto-encoder (Kipf and Welling, 2016; the paper's section 4.1).
+
+    $$
+    Z = \tilde A\, \mathrm{ReLU}(\tilde A X W_0)\, W_1, \qquad M = \sigma(Z Z^\top)
+    $$
+
+    with $\tilde A$ the GCN's normalised adjacency, trained on the weighted cross-entropy of
+    `gaug.edge_predictors.edge_loss`. Pairs are ranked by their logit, not by the probability: the
+    sigmoid saturates in float32 at about 17, and thousands of pairs would tie.
+
+    Args:
+        config: Its settings.
+
+    Attributes:
+        embeddings_: What was learned.  [N, d]
+    """
+
+    def __init__(self, config: GAEConfig | None = None) -> None:
+        self.config = config or GAEConfig()
+
+    def _learn(self, data: Data, seed: int) -> None:
+        self.embeddings_ = train_autoencoder(data, self.config, seed)
+        self._scores = InnerProductScores(self.embeddings_)
+        self.slack = self._scores.slack
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        """The inner product of the two embeddings.  [2, n] → [n]"""
+        self.check_pairs(pairs)
+        return self._scores.edge_logits(pairs)
+
+    def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        return self._scores.score_rows(start, stop, first_column)
+
+
+class VGAE(GAE):
+    r"""Variational graph auto-encoder (Kipf and Welling, 2016).
+
+    $$
+    q(z_i) = \mathcal N(\mu_i, \operatorname{diag} \sigma_i^2), \quad
+    L = L_{\text{edges}}(Z) + \tfrac{1}{N^2} \sum_i \mathrm{KL}\bigl(q(z_i) \,\Vert\,
+    \mathcal N(0, I)\bigr)
+    $$
+
+    with $\mu$ and $\log \sigma$ from two heads over a shared first layer. Pairs are scored by the
+    means $\mu$.
+
+    Args:
+        config: Its settings.
+    """
+
+    def __init__(self, config: VGAEConfig | None = None) -> None:
+        super().__init__(config or VGAEConfig())
+
+
+class Encoder(nn.Module):
+    """Two graph convolutions; with a second head for the deviation if variational."""
+
+    def __init__(self, in_features: int, config: GAEConfig) -> None:
+        super().__init__()
+        self.first = Linear(in_features, config.predictor_hidden)
+        self.mean = Linear(config.predictor_hidden, config.embedding)
+        variational = isinstance(config, VGAEConfig)
+        self.log_deviation = (
+            Linear(config.predictor_hidden, config.embedding) if variational else None
+        )
+
+    def forward(self, x: Features, adjacency: Adjacency) -> tuple[Tensor, Tensor | None]:
+        """Means, and the logarithms of the deviations if variational.  [N, d] each"""
+        h = aggregate_linear(self.first, x, adjacency.symmetric).relu()
+        mean = aggregate_linear(self.mean, h, adjacency.symmetric)
+        if self.log_deviation is None:
+            return mean, None
+        return mean, aggregate_linear(self.log_deviation, h, adjacency.symmetric)
+
+
+def train_autoencoder(data: Data, config: GAEConfig, seed: int) -> Tensor:
+    """Embeddings of the epoch with the best AUC on the edges to choose by.  [N, d]"""
+    num_nodes = int(data.num_nodes)
+    generator = torch.Generator().manual_seed(seed)
+    kept, chosen_by = hold_out_edges(data, config.holdout_fraction, generator)
+    if config.holdout_fraction == 0:
+        chosen_by = undirected_pairs(data.edge_index)
+    negatives = random_pairs(num_nodes, chosen_by.size(1), generator)
+    form = config.edge_loss
+    if form == "auto":
+        form = "exact" if num_nodes <= _EXACT_UP_TO else "sampled"
+    features, adjacency = as_features(data.x), Adjacency.of(kept)
+    node = torch.arange(num_nodes)
+    positives = torch.cat([kept.edge_index, node.repeat(2, 1)], dim=1)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        encoder = Encoder(int(features.shape[1]), config)
+    optimiser = torch.optim.Adam(
+        encoder.parameters(), lr=config.predictor_learning_rate, fused=True
+    )
+    best_auc, best = -1.0, torch.empty(0)
+    for epoch in range(1, config.predictor_epochs + 1):
+        optimiser.zero_grad()
+        mean, log_deviation = encoder(features, adjacency)
+        z, penalty = mean, mean.new_zeros(())
+        if log_deviation is not None:
+            noise = torch.randn(mean.shape, generator=generator)
+            z = mean + noise * log_deviation.exp()
+            penalty = kl_divergence(mean, log_deviation) / num_nodes**2
+        loss = edge_loss(z, positives, form, generator) + penalty
+        if not bool(torch.isfinite(loss)):
+            raise TrainingError(
+                f"The edge predictor's loss became {loss.item()} in epoch {epoch}."
+                " Try a lower predictor_learning_rate."
+            )
+        loss.backward()
+        optimiser.step()
+        if epoch % _EPOCHS_BETWEEN_CHECKS == 0 or epoch == config.predictor_epochs:
+            with torch.no_grad():
+                embeddings, _ = encoder(features, adjacency)
+            scores = InnerProductScores(embeddings)
+            auc = roc_auc(scores.edge_logits(chosen_by), scores.edge_logits(negatives))
+            if auc > best_auc:
+                best_auc, best = auc, embeddings
+    return best
+
+
+def kl_divergence(mean: Tensor, log_deviation: Tensor) -> Tensor:
+    """Sum over nodes of KL(N(mean, deviation²) ‖ N(0, 1))."""
+    return 0.5 * (mean.square() + (2 * log_deviation).exp() - 1 - 2 * log_deviation).sum()

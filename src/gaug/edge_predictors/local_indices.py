@@ -1,0 +1,369 @@
+"""Indices of the similarity of two nodes that look at their neighbours and no further.
+
+None of them has a setting or looks at features, labels or edge weights. A pair of nodes without a
+common neighbour scores 0. Sums run over the common neighbours in the order of their ids, in double
+precision, so that a score is the same to the bit however it is asked for.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
+from gaug.graph import to_scipy
+
+Floats = NDArray[np.float64]
+
+#: Entries of a sparse matrix made on the way; changes memory and speed, never a score.
+CHUNK_ENTRIES = 1 << 22
+
+
+def common_neighbours(
+    adjacency: csr_matrix, pairs: np.ndarray
+) -> Iterator[tuple[slice, csr_matrix]]:
+    """Which nodes are neighbours of both ends, for some pairs at a time, in their order.
+
+    Args:
+        adjacency: Ones where there is an edge, sorted.  [N, M]
+        pairs: Node ids.  [2, n]
+
+    Yields:
+        A part of the pairs, and ones at their common neighbours.  [size of the part, M]
+    """
+    first, second = pairs
+    degrees = np.diff(adjacency.indptr)
+    for part in _parts(degrees[first] + degrees[second]):
+        yield part, adjacency[first[part]].multiply(adjacency[second[part]]).tocsr()
+
+
+def shared_weight_of_pairs(adjacency: csr_matrix, weights: Floats, pairs: np.ndarray) -> Floats:
+    """Sum of the weights of the common neighbours of each pair.  [2, n] → [n]"""
+    sums = np.zeros(pairs.shape[1])
+    for part, common in common_neighbours(adjacency, pairs):
+        sums[part] = common @ weights
+    return sums
+
+
+def shared_weight_of_rows(
+    adjacency: csr_matrix, weights: Floats, start: int, stop: int, first_column: int
+) -> Floats:
+    """The same for nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+    weighted = adjacency[:, first_column:]
+    weighted.data = np.repeat(weights, np.diff(weighted.indptr))
+    # SciPy adds up a product along the left row, here the neighbours of a node in ascending order.
+    return np.asarray((adjacency[start:stop] @ weighted).toarray())
+
+
+def shared_links_of_pairs(adjacency: csr_matrix, pairs: np.ndarray) -> Floats:
+    """Number of edges among the common neighbours of each pair.  [2, n] → [n]"""
+    num_nodes = adjacency.shape[0]
+    degrees = np.diff(adjacency.indptr)
+    # Each edge once, from the end of smaller degree: even a hub has few edges that go out from it.
+    rank = np.empty(num_nodes, dtype=np.int64)
+    rank[np.argsort(degrees, kind="stable")] = np.arange(num_nodes)
+    tail, head = adjacency.nonzero()
+    out = rank[tail] < rank[head]
+    ones = np.ones(int(out.sum()))
+    outgoing = csr_matrix((ones, (tail[out], head[out])), shape=adjacency.shape)
+    out_degrees = np.diff(outgoing.indptr)
+
+    links = np.zeros(pairs.shape[1])
+    for part, common in common_neighbours(adjacency, pairs):
+        found = links[part]  # a view
+        for piece in _parts(common @ out_degrees):
+            found[piece] = common[piece].multiply(common[piece] @ outgoing) @ np.ones(num_nodes)
+    return links
+
+
+def shared_links_of_rows(adjacency: csr_matrix, start: int, stop: int, first_column: int) -> Floats:
+    r"""The same for nodes start to stop with nodes from first_column on.  [stop - start, …]
+
+    An edge counts for (u, v) if it makes a triangle with u and one with v: with P the incidence of
+    edges and the third corners of their triangles, the counts are $P^\top P$. Its cost is the sum
+    over the edges of the squared number of triangles that each is in. P is made for some edges at
+    a time and only for those that can make a triangle with the asked rows.
+    """
+    lowest = min(start, first_column)
+    later = adjacency[:, lowest:]
+    links = np.zeros((stop - start, adjacency.shape[0] - first_column))
+    edges = _edges_among(adjacency, np.unique(adjacency[start:stop].indices))
+    for _, corners in common_neighbours(later, edges):
+        of_rows = corners[:, start - lowest : stop - lowest].T.tocsr()  # [stop - start, edges]
+        of_columns = corners[:, first_column - lowest :]  # [edges, N - first_column]
+        found = (of_rows @ of_columns).tocoo()
+        links[found.row, found.col] += found.data
+    return links
+
+
+def num_triangles(adjacency: csr_matrix) -> NDArray[np.int64]:
+    """Number of triangles at each node.  [N]"""
+    num_nodes = adjacency.shape[0]
+    counts = np.zeros(num_nodes, dtype=np.int64)
+    for _, corners in common_neighbours(adjacency, _edges_among(adjacency, np.arange(num_nodes))):
+        counts += np.bincount(corners.indices, minlength=num_nodes)
+    return counts
+
+
+class _Asked(Protocol):
+    """The pairs whose scores are asked for: a list of pairs, or whole rows."""
+
+    def degrees(self) -> tuple[Floats, Floats]:
+        """Degrees of the two ends; together they have the shape of the answer."""
+        ...
+
+    def shared_weight(self, weights: Floats) -> Floats:
+        """Sum of the weights of the common neighbours."""
+        ...
+
+    def shared_links(self) -> Floats:
+        """Number of edges among the common neighbours."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    adjacency: csr_matrix
+    pairs: np.ndarray
+
+    def degrees(self) -> tuple[Floats, Floats]:
+        first, second = np.diff(self.adjacency.indptr).astype(np.float64)[self.pairs]
+        return first, second
+
+    def shared_weight(self, weights: Floats) -> Floats:
+        return shared_weight_of_pairs(self.adjacency, weights, self.pairs)
+
+    def shared_links(self) -> Floats:
+        return shared_links_of_pairs(self.adjacency, self.pairs)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    adjacency: csr_matrix
+    start: int
+    stop: int
+    first_column: int
+
+    def degrees(self) -> tuple[Floats, Floats]:
+        degrees = np.diff(self.adjacency.indptr).astype(np.float64)
+        return degrees[self.start : self.stop, None], degrees[None, self.first_column :]
+
+    def shared_weight(self, weights: Floats) -> Floats:
+        return shared_weight_of_rows(
+            self.adjacency, weights, self.start, self.stop, self.first_column
+        )
+
+    def shared_links(self) -> Floats:
+        return shared_links_of_rows(self.adjacency, self.start, self.stop, self.first_column)
+
+
+class _LocalIndex(EdgePredictor):
+    """What the five share, which is all but the formula; five copies of it would be worse."""
+
+    def _learn(self, data: Data, seed: int) -> None:
+        self.adjacency_ = to_scipy(data.edge_index, self.num_nodes_).astype(np.float64)
+        self.adjacency_.sort_indices()
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        """The score of each pair.  [2, n] → [n]"""
+        self.check_pairs(pairs)
+        scores = self._score(_Pairs(self.adjacency_, pairs.cpu().numpy()))
+        return torch.from_numpy(scores.astype(np.float32))
+
+    def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        self.check_fitted()
+        scores = self._score(_Rows(self.adjacency_, start, stop, first_column))
+        return torch.from_numpy(scores.astype(np.float32))
+
+    @abstractmethod
+    def _score(self, asked: _Asked) -> Floats:
+        """The index of what is asked for, in double precision."""
+
+    def _num_common(self, asked: _Asked) -> Floats:
+        return asked.shared_weight(np.ones(self.num_nodes_))
+
+
+@dataclass(frozen=True)
+class JaccardConfig(PredictorConfig):
+    """Settings of `Jaccard`, of which there are none."""
+
+    name: ClassVar[str] = "jaccard"
+
+
+class Jaccard(_LocalIndex):
+    r"""Share of the neighbours of either that both have (Liben-Nowell and Kleinberg, JASIST 2007).
+
+    $$
+    s(u, v) = \frac{|N(u) \cap N(v)|}{|N(u) \cup N(v)|}
+    $$
+
+    Args:
+        config: Its settings.
+    """
+
+    def __init__(self, config: JaccardConfig | None = None) -> None:
+        self.config = config or JaccardConfig()
+
+    def _score(self, asked: _Asked) -> Floats:
+        common = self._num_common(asked)
+        first, second = asked.degrees()
+        return common / np.maximum(first + second - common, 1)
+
+
+@dataclass(frozen=True)
+class ResourceAllocationConfig(PredictorConfig):
+    """Settings of `ResourceAllocation`, of which there are none."""
+
+    name: ClassVar[str] = "ra"
+
+
+class ResourceAllocation(_LocalIndex):
+    r"""What u sends to v if each common neighbour splits one unit evenly (Zhou, Lü, Zhang, 2009).
+
+    $$
+    s(u, v) = \sum_{w \in N(u) \cap N(v)} \frac{1}{k_w}
+    $$
+
+    with k the degrees (European Physical Journal B 71).
+
+    Args:
+        config: Its settings.
+    """
+
+    def __init__(self, config: ResourceAllocationConfig | None = None) -> None:
+        self.config = config or ResourceAllocationConfig()
+
+    def _score(self, asked: _Asked) -> Floats:
+        degrees = np.diff(self.adjacency_.indptr)
+        return asked.shared_weight(1 / np.maximum(degrees, 1))
+
+
+@dataclass(frozen=True)
+class LocalLeichtHolmeNewmanConfig(PredictorConfig):
+    """Settings of `LocalLeichtHolmeNewman`, of which there are none."""
+
+    name: ClassVar[str] = "llhn"
+
+
+class LocalLeichtHolmeNewman(_LocalIndex):
+    r"""Common neighbours over what chance would give (Leicht, Holme and Newman, PRE 73, 2006).
+
+    $$
+    s(u, v) = \frac{|N(u) \cap N(v)|}{k_u \, k_v}
+    $$
+
+    with k the degrees: the number expected by chance is proportional to their product.
+
+    Args:
+        config: Its settings.
+    """
+
+    def __init__(self, config: LocalLeichtHolmeNewmanConfig | None = None) -> None:
+        self.config = config or LocalLeichtHolmeNewmanConfig()
+
+    def _score(self, asked: _Asked) -> Floats:
+        first, second = asked.degrees()
+        return self._num_common(asked) / np.maximum(first * second, 1)
+
+
+@dataclass(frozen=True)
+class CARConfig(PredictorConfig):
+    """Settings of `CAR`, of which there are none."""
+
+    name: ClassVar[str] = "car"
+
+
+class CAR(_LocalIndex):
+    r"""Common neighbours times the links among them (Cannistraci, Alanis-Lozano, Ravasi, 2013).
+
+    $$
+    s(u, v) = |C| \cdot \bigl|\{\{a, b\} \in E : a, b \in C\}\bigr|, \quad C = N(u) \cap N(v)
+    $$
+
+    The second factor is the paper's number of local community links (Scientific Reports 3:1613).
+
+    Args:
+        config: Its settings.
+    """
+
+    def __init__(self, config: CARConfig | None = None) -> None:
+        self.config = config or CARConfig()
+
+    def _score(self, asked: _Asked) -> Floats:
+        return self._num_common(asked) * asked.shared_links()
+
+
+@dataclass(frozen=True)
+class LocalNaiveBayesConfig(PredictorConfig):
+    """Settings of `LocalNaiveBayes`, of which there are none."""
+
+    name: ClassVar[str] = "lnb"
+
+
+class LocalNaiveBayes(_LocalIndex):
+    r"""Local naive Bayes, common-neighbour form (Liu, Zhang, Lü and Zhou, EPL 96, 2011).
+
+    $$
+    s(u, v) = \sum_{w \in N(u) \cap N(v)} \log \eta + \log R_w, \quad
+    \eta = \frac{|V| (|V| - 1)}{2 |E|} - 1, \quad R_w = \frac{T_w + 1}{S_w + 1}
+    $$
+
+    with T the number of linked pairs of neighbours of w and S that of unlinked ones. A neighbour
+    whose own neighbours are rarely linked speaks against a link: scores may be below 0.
+
+    Differs from the paper: in a complete graph, where $\eta = 0$, its logarithm counts as 0.
+
+    Args:
+        config: Its settings.
+    """
+
+    def __init__(self, config: LocalNaiveBayesConfig | None = None) -> None:
+        self.config = config or LocalNaiveBayesConfig()
+
+    def _learn(self, data: Data, seed: int) -> None:
+        super()._learn(data, seed)
+        self.weights_ = naive_bayes_weights(self.adjacency_)
+
+    def _score(self, asked: _Asked) -> Floats:
+        return asked.shared_weight(self.weights_)
+
+
+def naive_bayes_weights(adjacency: csr_matrix) -> Floats:
+    """What each node adds to the score of a pair of its neighbours in `LocalNaiveBayes`.  [N]"""
+    num_nodes, num_edges = adjacency.shape[0], adjacency.nnz // 2
+    num_non_edges = num_nodes * (num_nodes - 1) // 2 - num_edges
+    degrees = np.diff(adjacency.indptr).astype(np.int64)
+    linked = num_triangles(adjacency)
+    unlinked = degrees * (degrees - 1) // 2 - linked
+    odds = num_non_edges / num_edges if num_non_edges and num_edges else 1.0
+    return np.asarray(np.log(odds) + np.log((linked + 1) / (unlinked + 1)))
+
+
+def _edges_among(adjacency: csr_matrix, nodes: np.ndarray) -> np.ndarray:
+    """Each edge with both ends among the nodes once.  [2, n]"""
+    chosen = np.zeros(adjacency.shape[0], dtype=bool)
+    chosen[nodes] = True
+    rows = adjacency[nodes]
+    first, second = np.repeat(nodes, np.diff(rows.indptr)), rows.indices
+    kept = (first < second) & chosen[second]
+    return np.stack([first[kept], second[kept]])
+
+
+def _parts(costs: np.ndarray) -> Iterator[slice]:
+    """Successive slices, each of which costs about ``CHUNK_ENTRIES`` or is a single element."""
+    filled = np.cumsum(costs) // CHUNK_ENTRIES
+    cuts = np.flatnonzero(np.diff(filled)) + 1
+    for start, stop in pairwise([0, *cuts.tolist(), len(costs)]):
+        if start < stop:
+            yield slice(start, stop)

@@ -1,0 +1,41 @@
+"""Scores of pairs as inner products of node embeddings."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+# Pairs scored at a time, to bound memory.
+_PAIRS_AT_A_TIME = 1 << 18
+
+
+class InnerProductScores:
+    """The score of (u, v) is the inner product of their embeddings.
+
+    `score_rows` is a fast matrix product in float32, whose rounding depends on the block.
+    `edge_logits` adds in float64, where the products are exact and the sum of a few dozen of them
+    is too, but for its last bits, and rounds once: its answer for a pair is always the same.
+
+    Args:
+        embeddings: One row a node.  [N, d]
+    """
+
+    def __init__(self, embeddings: Tensor) -> None:
+        self.embeddings = embeddings.float().contiguous()
+        largest = float(self.embeddings.double().square().sum(dim=1).max())
+        width = self.embeddings.size(1)
+        # Twice the classical bound d·u·|x|·|y| on the error of an inner product of d terms.
+        self.slack = 2 * width * 2.0**-24 * largest
+
+    def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        return self.embeddings[start:stop] @ self.embeddings[first_column:].t()
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        """The score of each pair.  [2, n] → [n]"""
+        result = torch.empty(pairs.size(1))
+        for start in range(0, pairs.size(1), _PAIRS_AT_A_TIME):
+            u, v = pairs[:, start : start + _PAIRS_AT_A_TIME]
+            products = self.embeddings[u].double() * self.embeddings[v].double()
+            result[start : start + u.numel()] = products.sum(dim=1).float()
+        return result
