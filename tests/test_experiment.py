@@ -189,7 +189,7 @@ def test_progress_counts_the_runs_that_were_taken_over(store):
     moves: list[float] = []
     run_experiment(karate(), runs=3, store=store, resume=True, on_progress=moves.append)
     assert moves == sorted(moves)
-    assert moves[0] > 2
+    assert moves[0] == 2
     assert moves[-1] == 3
 
 

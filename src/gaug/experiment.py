@@ -243,7 +243,7 @@ def check_device(device: str) -> None:
     """Raise if there is no such device here."""
     try:
         if torch.device(device).type not in ("cpu", "cuda", "mps", "xpu"):
-            raise ConfigError(f"device must be cpu, cuda, mps or xpu, got {device!r}.")
+            raise NotImplementedError("it must be cpu, cuda, mps or xpu.")
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]

@@ -117,9 +117,11 @@ class Store:
     """
 
     def __init__(self, url: str | None = None) -> None:
-        self._engine = _make_engine(url or default_store_url())
+        given = url or default_store_url()
+        self._engine = _make_engine(given)
+        secret = self._engine.url.password is not None
         #: Where the records are, without a password.
-        self.url = _shown(self._engine.url)
+        self.url = self._engine.url.render_as_string() if secret else given
         with self._guarded("opened"):
             self._make_or_check_tables()
 
@@ -237,11 +239,6 @@ _HINTS = {
     "malformed": "The file is damaged. Move it away and start a new one.",
     "full": "The disk is full. Free some space; what was written before is kept.",
 }
-
-
-def _shown(url: sqlalchemy.URL) -> str:
-    is_file = url.drivername == "sqlite" and url.database and not url.query
-    return str(url.database) if is_file else url.render_as_string(hide_password=True)
 
 
 def _reason(error: BaseException) -> str:

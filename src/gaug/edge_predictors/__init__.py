@@ -1,0 +1,1 @@
+"""Edge predictors: which pairs of nodes should be joined?"""
