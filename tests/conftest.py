@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from collections.abc import Callable
@@ -11,6 +12,8 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 from torch_geometric.data import Data
+
+from gaug.data.catalog import CATALOG
 
 # How long an example takes depends on what else the machine does, which no test is about.
 settings.register_profile("gaug", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -106,13 +109,20 @@ AIRPORT_EDGES = "10 20\n20 30\n30 40\n40 50\n20 40\n"
 
 
 @pytest.fixture
-def make_airports(tmp_path: Path) -> Callable[..., Path]:
+def make_airports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Path]:
     """Makes a data root with a tiny graph in the place and format of air-usa.
 
-    Its airports 10, 20, 30, 40 and 50 have the degrees 1, 3, 2, 3 and 1.
+    Its airports 10, 20, 30, 40 and 50 have the degrees 1, 3, 2, 3 and 1. The catalog then knows no
+    counts of air-usa, or those given as ``size``.
     """
 
-    def make(edges: str = AIRPORT_EDGES, labels: str = AIRPORT_LABELS) -> Path:
+    def make(
+        edges: str = AIRPORT_EDGES,
+        labels: str = AIRPORT_LABELS,
+        size: tuple[int, int] | None = None,
+    ) -> Path:
+        entry = dataclasses.replace(CATALOG["air-usa"], size=size)
+        monkeypatch.setitem(CATALOG, "air-usa", entry)
         root = tmp_path / "airports-root"
         raw = root / "Airports" / "usa" / "raw"
         raw.mkdir(parents=True, exist_ok=True)

@@ -3,12 +3,13 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
-from torch_geometric.utils import contains_self_loops, is_undirected
+from torch_geometric.utils import contains_self_loops, is_undirected, to_undirected
 
 from gaug.change import GraphChange, omniscient_change, pair_keys, random_change
 from gaug.data.synthetic import SyntheticConfig, planted_graph
@@ -115,12 +116,12 @@ def test_removing_every_edge_leaves_none(two_cliques):
 
 
 def test_more_edges_to_remove_than_there_are_is_refused(path_graph):
-    with pytest.raises(DataError, match=r"edges to remove must be at most 3, got 4.$"):
+    with pytest.raises(DataError, match=r"edges to remove must be from 0 to 3, got 4\.$"):
         random_change(path_graph, 0, 4, seeded())
 
 
 def test_more_edges_to_add_than_there_are_non_edges_is_refused(path_graph):
-    with pytest.raises(DataError, match=r"at most the number of non-edges \(3\), got 4.$"):
+    with pytest.raises(DataError, match=r"edges to add must be from 0 to 3, got 4\.$"):
         random_change(path_graph, 4, 0, seeded())
 
 
@@ -157,17 +158,24 @@ def test_an_omniscient_change_adds_within_and_removes_between_classes(data, draw
     edges = pairs_of(data.edge_index)
     free = set(itertools.combinations(range(data.num_nodes), 2)) - edges
 
+    def classes(pair):
+        return [int(data.y[node]) for node in pair]
+
+    def known(pair):
+        return min(classes(pair)) >= 0
+
     def within(pair):
-        u, v = (int(data.y[node]) for node in pair)
-        return u == v and u >= 0
+        return len(set(classes(pair))) == 1
 
     num_added = draws.draw(st.integers(0, len(free)))
     num_removed = draws.draw(st.integers(0, len(edges)))
     change = omniscient_change(data, num_added, num_removed, seeded())
-    right_to_add = {pair for pair in free if within(pair)}
-    right_to_remove = {pair for pair in edges if not within(pair)}
+    right_to_add = {pair for pair in free if known(pair) and within(pair)}
+    right_to_remove = {pair for pair in edges if known(pair) and not within(pair)}
     assert set(listed(change.added)) <= right_to_add
     assert set(listed(change.removed)) <= right_to_remove
+    assert len(set(listed(change.added))) == change.added.size(1)
+    assert len(set(listed(change.removed))) == change.removed.size(1)
     # All of the right kind where there are fewer than asked.
     assert change.added.size(1) == min(num_added, len(right_to_add))
     assert change.removed.size(1) == min(num_removed, len(right_to_remove))
@@ -177,6 +185,19 @@ def test_an_omniscient_change_of_two_cliques_is_known(two_cliques):
     change = omniscient_change(two_cliques, 5, 5, seeded())
     assert listed(change.added) == []  # both cliques are complete
     assert listed(change.removed) == [(2, 3)]
+
+
+def test_an_omniscient_change_leaves_nodes_without_a_label_alone(path_graph):
+    path_graph.y = torch.tensor([0, -1, 1, 0])  # of the edges only 2 - 3 is known to be wrong
+    change = omniscient_change(path_graph, 3, 3, seeded())
+    assert listed(change.added) == [(0, 3)]
+    assert listed(change.removed) == [(2, 3)]
+
+
+def test_an_omniscient_change_of_several_labels_a_node_is_refused(path_graph):
+    path_graph.y = torch.ones(4, 2)
+    with pytest.raises(DataError, match=r"needs one class a node, got several labels a node\.$"):
+        omniscient_change(path_graph, 1, 1, seeded())
 
 
 @pytest.fixture(scope="module")
@@ -204,6 +225,51 @@ def test_an_omniscient_change_of_a_large_graph_keeps_to_classes(large_graph):
     assert (labels[change.removed[0]] != labels[change.removed[1]]).all()
 
 
+def ring(labels):
+    """A valid graph of the given labels in which each node is joined to the next."""
+    num_nodes = labels.numel()
+    nodes = torch.arange(num_nodes)
+    edge_index = to_undirected(torch.stack([nodes, (nodes + 1) % num_nodes]))
+    x = torch.ones(num_nodes, 1)
+    return Data(x=x, edge_index=edge_index, y=labels, num_nodes=num_nodes)
+
+
+def test_an_omniscient_change_of_a_large_graph_of_different_classes_adds_nothing():
+    change = omniscient_change(ring(torch.arange(3000)), 5, 4, seeded())
+    assert change.added.tolist() == [[], []]
+    assert change.removed.size(1) == 4
+
+
+def test_an_omniscient_change_of_a_large_graph_adds_all_there_are_where_more_are_asked():
+    labels = torch.arange(3000)
+    labels[[7, 8, 2000]] = 7  # 7 - 8 is an edge already
+    change = omniscient_change(ring(labels), 5, 0, seeded())
+    assert sorted(listed(change.added)) == [(7, 2000), (8, 2000)]
+
+
+# The pairs within a class are listed outright in the first, and drawn by trial in the others.
+@pytest.mark.parametrize("sizes", [(1500, 1500), (2300, 2300), (2900, 1000)])
+def test_an_omniscient_change_of_a_large_graph_draws_what_is_asked_within_classes(sizes):
+    labels = torch.tensor([0] * sizes[0] + [1] * sizes[1] + [-1] * 10 + [2])
+    data = ring(labels)
+    count = 20_000
+    change = omniscient_change(data, count, 2, seeded())
+    added = set(listed(change.added))
+    assert len(added) == change.added.size(1) == count
+    assert all(u < v for u, v in added)
+    assert not added & pairs_of(data.edge_index)
+    ends = labels[change.added]
+    assert torch.equal(ends[0], ends[1])
+    assert (ends >= 0).all()
+    assert set(listed(change.removed)) == {(sizes[0] - 1, sizes[0]), (0, sum(sizes) + 10)}
+    # Each class has its share of the pairs, within five deviations of the binomial.
+    pairs = [size * (size - 1) / 2 for size in sizes]
+    share = pairs[0] / sum(pairs)
+    assert abs(int((ends[0] == 0).sum()) - share * count) < 5 * math.sqrt(
+        count * share * (1 - share)
+    )
+
+
 def test_pairs_added_to_a_large_graph_favour_no_node(large_graph):
     count = 20_000
     added = random_change(large_graph, count, 0, seeded()).added
@@ -214,16 +280,41 @@ def test_pairs_added_to_a_large_graph_favour_no_node(large_graph):
     assert abs(within_first_half - share * count) < 5 * math.sqrt(count * share * (1 - share))
 
 
-@pytest.mark.xfail(strict=True, reason="edge_weight keeps the length that the edges had before")
-def test_a_change_of_a_weighted_graph_keeps_a_weight_an_edge(path_graph):
-    path_graph.edge_weight = torch.ones(6)
-    changed = GraphChange(torch.tensor([[0], [3]]), NO_PAIRS).apply(path_graph)
-    weight = changed.get("edge_weight")
-    assert weight is None or weight.size(0) == changed.edge_index.size(1)
+def test_a_kept_edge_keeps_its_weight_and_an_added_one_weighs_1(path_graph):
+    path_graph.edge_weight = torch.tensor([2.0, 2.0, 3.0, 3.0, 5.0, 5.0])
+    change = GraphChange(added=torch.tensor([[0], [3]]), removed=torch.tensor([[1], [2]]))
+    changed = change.apply(path_graph)
+    assert changed.edge_index.tolist() == [[0, 0, 1, 2, 3, 3], [1, 3, 0, 3, 0, 2]]
+    assert changed.edge_weight.tolist() == [2.0, 1.0, 2.0, 5.0, 1.0, 5.0]
+    assert path_graph.edge_weight.tolist() == [2.0, 2.0, 3.0, 3.0, 5.0, 5.0]
 
 
-@pytest.mark.xfail(strict=True, reason="a negative count is taken as 'all but so many'")
-@pytest.mark.parametrize("counts", [(-1, 0), (0, -1)])
-def test_a_negative_count_is_refused(two_cliques, counts):
-    with pytest.raises(DataError):
-        random_change(two_cliques, *counts, seeded())
+@given(graphs(), st.data())
+def test_a_changed_weighted_graph_is_the_one_of_the_dense_matrix(data, draws):
+    num_nodes = data.num_nodes
+    weight = torch.rand(num_nodes, num_nodes, generator=seeded()) + 0.5
+    weight = weight + weight.t()
+    data.edge_weight = weight[tuple(data.edge_index)]
+    dense = np.zeros((num_nodes, num_nodes), dtype=np.float32)
+    dense[tuple(data.edge_index.numpy())] = data.edge_weight.numpy()
+    num_edges = data.num_edges // 2
+    num_free = num_nodes * (num_nodes - 1) // 2 - num_edges
+    num_added = draws.draw(st.integers(0, num_free))
+    num_removed = draws.draw(st.integers(0, num_edges))
+    change = random_change(data, num_added, num_removed, seeded())
+    changed = change.apply(data)
+    for pairs, value in ((change.removed, 0.0), (change.added, 1.0)):
+        for u, v in listed(pairs):
+            dense[u, v] = dense[v, u] = value
+    found = np.zeros_like(dense)
+    found[tuple(changed.edge_index.numpy())] = changed.edge_weight.numpy()
+    assert changed.edge_weight.size(0) == changed.edge_index.size(1)
+    assert np.array_equal(found, dense)
+
+
+@pytest.mark.parametrize("draw", [random_change, omniscient_change])
+@pytest.mark.parametrize(("counts", "verb"), [((-1, 0), "add"), ((0, -1), "remove")])
+def test_a_negative_count_is_refused(two_cliques, draw, counts, verb):
+    message = rf"^The number of edges to {verb} must be from 0 to \d+, got -1\.$"
+    with pytest.raises(DataError, match=message):
+        draw(two_cliques, *counts, seeded())

@@ -195,6 +195,14 @@ def test_a_sparse_feature_that_is_not_finite_is_refused_with_node_and_feature(ba
         graph.standardise(graph_of([(0, 1)], x=x.to_sparse_csr()))
 
 
+@pytest.mark.parametrize("num_nodes", [3, 5])
+def test_features_of_another_number_of_nodes_are_refused(num_nodes):
+    data = graph_of([(0, 1), (1, 0)], x=torch.ones(4, 2), y=None)
+    data.num_nodes = num_nodes
+    with pytest.raises(DataError, match=rf"^x must have one row a node \({num_nodes}\), got 4\.$"):
+        graph.standardise(data)
+
+
 def test_features_of_another_shape_are_refused():
     with pytest.raises(DataError, match=r"^x must be a matrix of shape \[N, F\], got shape \[4\]."):
         graph.standardise(graph_of([(0, 1)], x=torch.ones(4)))
@@ -270,7 +278,11 @@ def test_a_label_out_of_range_is_refused_with_its_node(bad, node):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (torch.tensor([0, 1, 1]), r"^y must have one row a node \(4\), got 3.$"),
+        (torch.tensor([0, 1, 1]), r"^y must have shape \[4\] or \[4, C\], got \[3\]\.$"),
+        (torch.tensor(1), r"^y must have shape \[4\] or \[4, C\], got \[\]\.$"),
+        (torch.zeros(3, 2), r"^y must have shape \[4\] or \[4, C\], got \[3, 2\]\.$"),
+        (torch.zeros(4, 0), r"^y must have shape \[4\] or \[4, C\], got \[4, 0\]\.$"),
+        (torch.zeros(4, 2, 2), r"^y must have shape \[4\] or \[4, C\], got \[4, 2, 2\]\.$"),
         (torch.tensor([0.0, 0.5, 1.0, 1.0]), "^y must hold class ids"),
         (torch.tensor([0.0, float("nan"), 1.0, 1.0]), "^y must hold class ids"),
         (torch.tensor([0.0, float("inf"), 1.0, 1.0]), "^y must hold class ids"),
@@ -464,23 +476,85 @@ def test_the_hash_is_the_same_in_another_process(path_graph):
     assert run.stdout.strip() == graph.graph_hash(path_graph)
 
 
-@pytest.mark.xfail(strict=True, reason="edge_attr keeps the length that the edges had before")
-def test_attributes_of_edges_follow_the_edges_or_are_refused():
-    data = graph_of([(0, 1), (1, 2)], edge_attr=torch.ones(2, 3))
-    try:
-        valid, _ = graph.standardise(data)
-    except DataError:
-        return
-    assert valid.edge_attr is None or valid.edge_attr.size(0) == valid.edge_index.size(1)
+def test_attributes_of_edges_but_the_weight_are_left_out_and_it_says_so():
+    data = graph_of(
+        [(0, 1), (1, 2)],
+        edge_attr=torch.ones(2, 3),
+        edge_weight=torch.tensor([2.0, 3.0]),
+        train_mask=torch.tensor([True, False, False, True]),
+    )
+    valid, notes = graph.standardise(data)
+    assert "edge_attr" not in valid
+    assert valid.edge_weight.tolist() == [2.0, 2.0, 3.0, 3.0]
+    assert valid.train_mask.tolist() == [True, False, False, True]
+    assert notes == [
+        "Made the graph undirected: added 2 reverse edges.",
+        "Left out edge_attr: of what edges carry, only edge_weight is used.",
+    ]
+    assert torch.equal(data.edge_attr, torch.ones(2, 3))  # the input keeps it
 
 
-@pytest.mark.xfail(strict=True, reason="it is flattened into more labels than nodes")
-def test_labels_of_three_dimensions_are_refused():
-    with pytest.raises(DataError, match=r"^y must"):
-        graph.standardise(graph_of([(0, 1)], y=torch.zeros(4, 2, 2, dtype=torch.long)))
+def test_attributes_of_edges_are_told_from_those_of_nodes_where_there_are_as_many():
+    mask = torch.tensor([True, False, True, False])
+    pairs = [(0, 1), (1, 0), (1, 2), (2, 1)]
+    data = graph_of(pairs, edge_attr=torch.ones(4), train_mask=mask)
+    valid, _ = graph.standardise(data)
+    assert "edge_attr" not in valid
+    assert torch.equal(valid.train_mask, mask)
 
 
-@pytest.mark.xfail(strict=True, raises=TypeError, reason="it takes labels for granted")
 def test_components_of_a_graph_without_labels_can_be_taken():
     data, _ = graph.standardise(graph_of([(0, 1), (1, 2)], y=None))
-    assert graph.largest_components(data, 1).num_nodes == 3
+    kept = graph.largest_components(data, 1)
+    assert kept.num_nodes == 3
+    assert kept.y is None
+    assert torch.equal(kept.x, data.x[:3])
+
+
+def test_a_subgraph_keeps_the_masks_and_weights_of_what_it_keeps(two_cliques):
+    weight = {frozenset(pair): float(sum(pair)) for pair in edges_of(two_cliques.edge_index)}
+    two_cliques.edge_weight = torch.tensor(
+        [weight[frozenset(pair)] for pair in edges_of(two_cliques.edge_index)]
+    )
+    two_cliques.train_mask = torch.tensor([True, True, False, True, False, False])
+    part = graph.induced_subgraph(
+        two_cliques, torch.tensor([True, False, True, True, False, False])
+    )
+    assert edges_of(part.edge_index) == [(0, 1), (1, 0), (1, 2), (2, 1)]
+    assert part.edge_weight.tolist() == [2.0, 2.0, 5.0, 5.0]  # 0 - 2 and 2 - 3
+    assert part.train_mask.tolist() == [True, False, True]
+    assert part.y.tolist() == [0, 0, 1]
+
+
+def test_components_keep_masks_and_weights_where_edges_are_as_many_as_nodes():
+    data, _ = graph.standardise(
+        graph_of(
+            [(0, 2), (2, 3)],
+            edge_weight=torch.tensor([2.0, 3.0]),
+            val_mask=torch.tensor([False, True, True, False]),
+        )
+    )
+    kept = graph.largest_components(data, 1)  # without the isolated node 1
+    assert edges_of(kept.edge_index) == [(0, 1), (1, 0), (1, 2), (2, 1)]
+    assert kept.edge_weight.tolist() == [2.0, 2.0, 3.0, 3.0]
+    assert kept.val_mask.tolist() == [False, True, False]
+
+
+@given(directed_edges(), st.data())
+def test_a_subgraph_is_the_one_of_networkx_with_its_weights(case, draws):
+    num_nodes, pairs = case
+    weights = torch.arange(len(pairs)) + 1.0
+    data, _ = graph.standardise(graph_of(pairs, num_nodes, edge_weight=weights))
+    keep = draws.draw(st.lists(st.booleans(), min_size=num_nodes, max_size=num_nodes))
+    oracle = networkx.Graph()
+    oracle.add_nodes_from(range(num_nodes))
+    for (u, v), weight in zip(edges_of(data.edge_index), data.edge_weight.tolist(), strict=True):
+        oracle.add_edge(u, v, weight=weight)
+    nodes = [node for node in range(num_nodes) if keep[node]]
+    part = graph.induced_subgraph(data, torch.tensor(keep))
+    dense = np.zeros((len(nodes), len(nodes)))
+    dense[tuple(part.edge_index.numpy())] = part.edge_weight.numpy()
+    expected = oracle.subgraph(nodes)
+    assert part.edge_index.size(1) == 2 * expected.number_of_edges()
+    if nodes:
+        assert np.array_equal(dense, networkx.to_numpy_array(expected, nodelist=nodes))

@@ -10,16 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
-from gaug.augment import build_method, method_config
+from gaug.augment import build_method, method_config, part_configs
 from gaug.augment.base import Augmentation, MethodConfig
 from gaug.config import Config, apply_settings
 from gaug.data.catalog import find_entry, load_graph
 from gaug.data.features import DataConfig
 from gaug.data.splits import SplitConfig, make_split
+from gaug.edge_predictors import PredictorConfig
 from gaug.errors import ConfigError
 from gaug.graph import graph_hash
 from gaug.measure import measured
@@ -45,6 +46,7 @@ class Experiment:
         graph: Name in the catalog.
         model: Settings of the model, which also say which one.
         method: Settings of the method, which also say which one.
+        parts: Settings of the method's edge predictors, by name.
         training: Settings of the loop.
         data: Settings of the graph.
         split: Kind of split or a path, or None for the graph's own default.
@@ -57,6 +59,7 @@ class Experiment:
     graph: str
     model: ModelConfig
     method: MethodConfig
+    parts: dict[str, PredictorConfig] = field(default_factory=dict)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     data: DataConfig = field(default_factory=DataConfig)
     split: str | None = None
@@ -87,14 +90,21 @@ class Experiment:
         if threads < 1:
             raise ConfigError(f"threads must be at least 1, got {threads}.")
         check_device(device)
+        base = method_config(method)
+        # Which predictors a method has depends on a setting of its own, so that comes first.
+        own = [text for text in settings if text.partition("=")[0].strip() == "predictor"]
+        chosen = cast("MethodConfig", apply_settings({"method": base}, own)["method"])
+        parts = part_configs(chosen)
         groups: dict[str, Config] = {
             "model": model_config(model),
-            "method": method_config(method),
+            "method": base,
             "training": TrainingConfig(),
             "data": DataConfig(),
             "split_config": SplitConfig(),
+            **parts,
         }
         changed: dict[str, Any] = dict(apply_settings(groups, settings))
+        changed["parts"] = {name: changed.pop(name) for name in parts}
         return cls(graph, split=split, seed=seed, threads=threads, device=device, **changed)
 
     @property
@@ -103,12 +113,17 @@ class Experiment:
         return {
             "model": self.model.to_dict(),
             "method": self.method.to_dict(),
+            **({"predictors": self._part_settings} if self.parts else {}),
             "training": self.training.to_dict(),
             "data": self.data.to_dict(),
             "split": self.split_config.to_dict(),
             "threads": self.threads,
             "device": self.device,
         }
+
+    @property
+    def _part_settings(self) -> dict[str, Any]:
+        return {name: config.to_dict() for name, config in self.parts.items()}
 
 
 @dataclass(frozen=True)
@@ -218,7 +233,9 @@ def run_experiment(
         on_progress(len(records))
     if not missing:
         return sorted(records, key=lambda record: record.run)
-    method = build_method(experiment.method).fit(task.visible(), experiment.seed)
+    labels = task.labels.cpu() if "omniscient" in experiment.parts else None
+    method = build_method(experiment.method, experiment.parts, labels=labels)
+    method = method.fit(task.visible(), experiment.seed)
     job = _TrainingJob(
         task, method, experiment.model, experiment.training, experiment.seed, keep_history
     )

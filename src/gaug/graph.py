@@ -110,7 +110,7 @@ def induced_subgraph(data: Data, keep: Tensor) -> Data:
         if key == "edge_index":
             kept[key] = new_id[value[:, both]]
         elif key == "x" and value.layout == torch.sparse_csr:
-            kept[key] = from_scipy(_to_scipy_csr(value)[keep.numpy()])
+            kept[key] = from_scipy(to_scipy_features(value)[keep.numpy()])
         elif data.is_node_attr(key):
             kept[key] = value[keep]
         elif data.is_edge_attr(key):
@@ -140,6 +140,12 @@ def to_scipy(edge_index: Tensor, num_nodes: int) -> scipy.sparse.csr_matrix:
     return scipy.sparse.csr_matrix((ones, (row, col)), shape=(num_nodes, num_nodes))
 
 
+def to_scipy_features(x: Tensor) -> scipy.sparse.csr_matrix:
+    """``torch.sparse_csr`` features as a SciPy matrix, without a copy."""
+    parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
+    return scipy.sparse.csr_matrix(parts, shape=(x.size(0), x.size(1)))
+
+
 def from_scipy(matrix: scipy.sparse.csr_matrix) -> Tensor:
     """A SciPy matrix as ``torch.sparse_csr`` in float32, its columns sorted."""
     csr = matrix.copy()
@@ -165,11 +171,6 @@ def compact_features(x: Tensor) -> Tensor:
     if x.layout == torch.strided and feature_density(x) < SPARSE_BELOW:
         return from_scipy(scipy.sparse.csr_matrix(x.cpu().numpy())).to(x.device)
     return x
-
-
-def _to_scipy_csr(x: Tensor) -> scipy.sparse.csr_matrix:
-    parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
-    return scipy.sparse.csr_matrix(parts, shape=(x.size(0), x.size(1)))
 
 
 def _checked_num_nodes(data: Data) -> int:

@@ -112,7 +112,7 @@ def test_fetching_without_network_ends_with_1_and_one_line_on_standard_error(run
     assert code == 1
     assert out == ""
     assert err.startswith("gaug: Graph 'air-usa' could not be downloaded (Network is unreachable).")
-    assert "Airports/usa/raw/usa-airports.edgelist" in err
+    assert "Airports/usa/raw/{usa-airports.edgelist, labels-usa-airports.txt}" in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -124,13 +124,44 @@ def test_fetching_an_unknown_graph_ends_with_2_and_one_line_with_the_names(run_m
     assert err == f"gaug: Unknown graph 'coar'. Choose from: {', '.join(sorted(CATALOG))}.\n"
 
 
-def test_a_damaged_graph_ends_with_1_and_one_line_that_names_it(run_main, make_airports):
+def test_a_damaged_graph_is_listed_as_damaged_with_its_error_below_and_the_others_as_ever(
+    run_main, make_airports
+):
+    _, whole, _ = run_main("datasets", "--data-root", make_airports())
+    code, out, _ = run_main("datasets", "--data-root", make_airports(labels="node label\n10 0\n"))
+    assert code == 0
+    lines, undamaged = (
+        {line.split()[0]: line.split() for line in o.splitlines()} for o in (out, whole)
+    )
+    assert lines["air-usa"] == ["air-usa", *["–"] * 6, "damaged"]
+    for name in CATALOG:
+        if name != "air-usa":
+            assert lines[name] == undamaged[name]
+    (error,) = (line for line in out.splitlines() if line.startswith("Graph 'air-usa' in "))
+    assert error.endswith("run 'gaug datasets fetch air-usa'.")
+    assert out.index(error) > out.index("ogbn-arxiv")  # below the last row
+    (missing,) = (line for line in out.splitlines() if line.startswith("Missing: "))
+    assert "air-usa" not in missing
+
+
+def test_as_json_a_damaged_graph_has_its_error_in_place_of_its_statistics(run_main, make_airports):
     root = make_airports(labels="node label\n10 0\n")
-    code, out, err = run_main("datasets", "--data-root", root)
-    assert code == 1
-    assert out == ""
-    assert err.startswith("gaug: Graph 'air-usa' in ")
-    assert err.count("\n") == 1
+    code, out, err = run_main("datasets", "--json", "--data-root", root)
+    assert (code, err) == (0, "")
+    by_name = {row["name"]: row for row in json.loads(out)}
+    assert list(by_name) == list(CATALOG)
+    assert by_name["air-usa"]["error"].startswith("Graph 'air-usa' in ")
+    assert by_name["air-usa"]["present"] is True
+    assert "nodes" not in by_name["air-usa"]
+    assert by_name["karate"]["nodes"] == 34
+    assert [name for name, row in by_name.items() if "error" in row] == ["air-usa"]
+
+
+def test_a_graph_that_is_cut_off_is_listed_as_damaged_with_its_counts(run_main, make_airports):
+    root = make_airports("10 20\n20 30\n30 40\n40 50\n", size=(5, 5))
+    code, out, _ = run_main("datasets", "--data-root", root)
+    assert code == 0
+    assert "it has 5 nodes and 4 edges, where it should have 5 and 5." in out
 
 
 @pytest.mark.parametrize("arguments", [("--no-such-option",), ("fetch",), ("burn", "cora")])
@@ -148,12 +179,18 @@ def test_with_debug_the_error_itself_comes_through(monkeypatch, tmp_path):
         main()
 
 
-@pytest.mark.xfail(strict=True, reason="fetch looks only at its own --data-root")
 def test_a_data_root_before_the_word_fetch_counts(make_airports, monkeypatch, tmp_path):
     monkeypatch.setenv("GAUG_DATA", str(tmp_path / "another"))
     root = make_airports()
-    result = CliRunner().invoke(app, ["datasets", "--data-root", str(root), "fetch", "air-usa"])
-    assert result.stdout == f"air-usa is in {root / 'Airports'}\n"
+    output = invoke("datasets", "--data-root", root, "fetch", "air-usa")
+    assert output == f"air-usa is in {root / 'Airports'}\n"
+
+
+def test_a_data_root_after_the_word_fetch_counts_before_one_before_it(make_airports, tmp_path):
+    root = make_airports()
+    before = tmp_path / "another"
+    output = invoke("datasets", "--data-root", before, "fetch", "air-usa", "--data-root", root)
+    assert output == f"air-usa is in {root / 'Airports'}\n"
 
 
 @pytest.mark.real

@@ -255,8 +255,6 @@ def test_an_array_that_is_no_list_of_ids_is_refused(tmp_path, path_graph, array)
         read_split(path, path_graph)
 
 
-# numpy.load does not close a file that turns out to be no archive.
-@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
 def test_a_truncated_split_file_is_refused_with_its_path(tmp_path, path_graph, share):
     path = write(tmp_path / "cut.npz", train=ids(0), val=ids(1), test=ids(2))
@@ -285,7 +283,6 @@ def test_a_pickle_named_npz_is_refused_and_not_unpickled(tmp_path, path_graph, t
     assert not trap.folder.exists()
 
 
-@pytest.mark.xfail(strict=True, raises=TypeError, reason="np.load gives an array, not an archive")
 def test_a_single_array_named_npz_is_refused(tmp_path, path_graph):
     with (tmp_path / "s.npz").open("wb") as file:
         np.save(file, ids(0, 1, 2))
@@ -293,7 +290,6 @@ def test_a_single_array_named_npz_is_refused(tmp_path, path_graph):
         read_split(tmp_path / "s.npz", path_graph)
 
 
-@pytest.mark.xfail(strict=True, reason="zlib.error is not expected")
 def test_a_damaged_compressed_split_file_is_refused_wherever_it_is_damaged(tmp_path):
     data = labelled([0, 1] * 500)
     path = tmp_path / "s.npz"
@@ -310,10 +306,23 @@ def test_a_damaged_compressed_split_file_is_refused_wherever_it_is_damaged(tmp_p
             continue
 
 
-@pytest.mark.xfail(strict=True, reason="0.29 * 100 is a little below 29 and is rounded down")
 def test_a_share_that_is_whole_in_decimals_is_met_exactly(hundred):
     config = SplitConfig(train_fraction=0.29, val_fraction=0.57)
     assert sizes(make_split(hundred, "random", config)) == [29, 57, 14]
+
+
+@given(st.integers(100, 400), st.integers(1, 60), st.integers(1, 38))
+def test_a_share_in_percent_is_rounded_down_as_whole_numbers_are(num_nodes, train, val):
+    config = SplitConfig(train_fraction=train / 100, val_fraction=val / 100)
+    split = make_split(labelled([0] * num_nodes), "random", config)
+    assert sizes(split)[:2] == [train * num_nodes // 100, val * num_nodes // 100]
+
+
+@pytest.mark.parametrize("kind", ["public", *DRAWN, "mine.npz"])
+def test_a_graph_without_labels_cannot_be_split(path_graph, kind):
+    path_graph.y = None
+    with pytest.raises(DataError, match=r"^A graph without labels y cannot be split"):
+        make_split(path_graph, kind)
 
 
 @pytest.mark.real

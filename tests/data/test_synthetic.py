@@ -191,7 +191,9 @@ def test_a_graph_of_200_000_nodes_is_as_large_as_its_edges_and_features():
     assert set(data.keys()) == {"x", "edge_index", "y", "ideal_edge_index", "num_nodes"}
 
 
-@pytest.mark.xfail(strict=True, reason="fewer than two ends make a graph without any edge")
-def test_a_graph_without_edges_is_refused():
-    with pytest.raises(ConfigError):
-        planted_graph(SyntheticConfig(num_nodes=4, num_classes=2, degree=0.3))
+def test_a_degree_that_gives_no_edge_is_refused_with_the_least_that_does():
+    message = r"^degree must give the graph an edge at least \(0\.5\), got 0\.49\.$"
+    with pytest.raises(ConfigError, match=message):
+        SyntheticConfig(num_nodes=4, num_classes=2, degree=0.49)
+    config = SyntheticConfig(num_nodes=4, num_classes=2, degree=0.5)
+    assert planted_graph(config).num_edges == 2  # one edge, both directions

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from torch import Tensor
+
 from gaug.augment.base import Augmentation, MethodConfig
 from gaug.augment.dropedge import DropEdge, DropEdgeConfig
+from gaug.augment.gaug_m import GAugM, GAugMConfig
 from gaug.augment.none import NoAugmentation, NoAugmentationConfig
+from gaug.edge_predictors import PredictorConfig, predictor_configs
 from gaug.errors import unknown_name
 
 #: The settings of each method by its name on the command line.
 METHOD_CONFIGS: dict[str, type[MethodConfig]] = {
-    config.name: config for config in (NoAugmentationConfig, DropEdgeConfig)
+    config.name: config for config in (NoAugmentationConfig, DropEdgeConfig, GAugMConfig)
 }
 
 
@@ -20,13 +26,31 @@ def method_config(name: str) -> MethodConfig:
     return METHOD_CONFIGS[name]()
 
 
-def build_method(config: MethodConfig) -> Augmentation:
-    """The method that these settings belong to, not fitted yet."""
+def part_configs(config: MethodConfig) -> dict[str, PredictorConfig]:
+    """The default settings of the predictors that a method's settings name."""
+    return predictor_configs(config.predictor) if isinstance(config, GAugMConfig) else {}
+
+
+def build_method(
+    config: MethodConfig,
+    parts: Mapping[str, PredictorConfig] | None = None,
+    *,
+    labels: Tensor | None = None,
+) -> Augmentation:
+    """The method that these settings belong to, not fitted yet.
+
+    Args:
+        config: Its settings.
+        parts: Settings of its predictors by name.
+        labels: Classes of all nodes, for the omniscient control alone.
+    """
     match config:
         case NoAugmentationConfig():
             return NoAugmentation(config)
         case DropEdgeConfig():
             return DropEdge(config)
+        case GAugMConfig():
+            return GAugM(**config.to_dict(), predictor_settings=parts, labels=labels)
     raise unknown_name("method", type(config).__name__, METHOD_CONFIGS)
 
 
@@ -35,9 +59,12 @@ __all__ = [
     "Augmentation",
     "DropEdge",
     "DropEdgeConfig",
+    "GAugM",
+    "GAugMConfig",
     "MethodConfig",
     "NoAugmentation",
     "NoAugmentationConfig",
     "build_method",
     "method_config",
+    "part_configs",
 ]

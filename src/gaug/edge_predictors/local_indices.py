@@ -59,8 +59,9 @@ def shared_weight_of_rows(
     adjacency: csr_matrix, weights: Floats, start: int, stop: int, first_column: int
 ) -> Floats:
     """The same for nodes start to stop with nodes from first_column on.  [stop - start, …]"""
-    weighted = adjacency[:, first_column:]
-    weighted.data = np.repeat(weights, np.diff(weighted.indptr))
+    later = adjacency[:, first_column:]
+    spread = np.repeat(weights, np.diff(later.indptr))
+    weighted = csr_matrix((spread, later.indices, later.indptr), shape=later.shape)
     # SciPy adds up a product along the left row, here the neighbours of a node in ascending order.
     return np.asarray((adjacency[start:stop] @ weighted).toarray())
 

@@ -1,0 +1,125 @@
+"""Several predictors as one: a weighted sum of their scores on a common scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.config import Range
+from gaug.edge_predictors.base import EdgePredictor
+from gaug.edge_predictors.evaluation import random_pairs
+from gaug.errors import ConfigError
+
+SCALES = ("standardised", "ranks")
+
+# Pairs that the scale of each predictor is taken from, besides the edges.
+_REFERENCE_PAIRS = 100_000
+
+
+class CombinedPredictor(EdgePredictor):
+    r"""A weighted sum of predictors, $\sum_p w_p\, f_p(s_p(u, v))$.
+
+    Scores of different predictors are on different scales. ``standardised`` subtracts the mean and
+    divides by the deviation of each over a reference: the edges and 100,000 random pairs. ``ranks``
+    takes the share of the reference that scores lower. Both are fixed once fitted, so that the sum
+    can be ranked exactly like any other score.
+
+    Args:
+        predictors: The parts, not fitted.
+        weights: A weight for each; equal by default.
+        scale: ``standardised`` or ``ranks``.
+    """
+
+    def __init__(
+        self,
+        predictors: Sequence[EdgePredictor],
+        weights: Sequence[float] | None = None,
+        scale: str = "standardised",
+    ) -> None:
+        self.predictors = list(predictors)
+        self.weights = [1.0] * len(self.predictors) if weights is None else list(weights)
+        self.scale = scale
+        if not self.predictors:
+            raise ConfigError("A combination needs one predictor at least.")
+        if len(self.weights) != len(self.predictors):
+            raise ConfigError(
+                f"weights must have one number a predictor ({len(self.predictors)}),"
+                f" got {len(self.weights)}."
+            )
+        if scale not in SCALES:
+            raise ConfigError(f"Unknown scale {scale!r}. Choose from: {', '.join(SCALES)}.")
+        if any(weight not in Range(0, low_open=True) for weight in self.weights):
+            raise ConfigError(f"weights must be above 0, got {self.weights}.")
+
+    def _learn(self, data: Data, seed: int) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        pairs = random_pairs(self.num_nodes_, _REFERENCE_PAIRS, generator)
+        reference = torch.cat([self.edges_, pairs], dim=1)
+        self._scales: list[_Scale] = []
+        self.slack = 0.0
+        for weight, predictor in zip(self.weights, self.predictors, strict=True):
+            predictor.fit(data, seed)
+            scores = predictor.edge_logits(reference)
+            scale = _Ranks(scores) if self.scale == "ranks" else _Standard(scores)
+            self._scales.append(scale)
+            # Rounding the sum to float32 may move it as well, by less than this.
+            self.slack += weight * scale.largest_change(predictor.slack) if predictor.slack else 0.0
+        if self.slack:
+            self.slack += 1e-5 * sum(self.weights)
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        """The weighted sum for each pair.  [2, n] → [n]"""
+        self.check_pairs(pairs)
+        return self._sum([predictor.edge_logits(pairs) for predictor in self.predictors])
+
+    def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        return self._sum(
+            [predictor.score_rows(start, stop, first_column) for predictor in self.predictors]
+        )
+
+    def _sum(self, scores: list[Tensor]) -> Tensor:
+        total = torch.zeros_like(scores[0], dtype=torch.float64)
+        for weight, scale, part in zip(self.weights, self._scales, scores, strict=True):
+            total += weight * scale(part)
+        return total.float()
+
+
+class _Standard:
+    """Mean 0 and deviation 1 over the reference."""
+
+    def __init__(self, reference: Tensor) -> None:
+        self.mean = float(reference.double().mean())
+        self.deviation = float(reference.double().std()) or 1.0
+
+    def __call__(self, scores: Tensor) -> Tensor:
+        return (scores.double() - self.mean) / self.deviation
+
+    def largest_change(self, slack: float) -> float:
+        return slack / self.deviation
+
+
+class _Ranks:
+    """The share of the reference that is lower, a tie counting half."""
+
+    def __init__(self, reference: Tensor) -> None:
+        self.ordered = np.sort(reference.double().numpy())
+
+    def __call__(self, scores: Tensor) -> Tensor:
+        flat = scores.double().numpy().ravel()
+        below = np.searchsorted(self.ordered, flat, side="left")
+        upto = np.searchsorted(self.ordered, flat, side="right")
+        share = (below + upto) / (2 * self.ordered.size)
+        return torch.from_numpy(share.reshape(scores.shape))
+
+    def largest_change(self, slack: float) -> float:
+        """How far the share may move when a score moves by the slack: the densest such window."""
+        end = np.searchsorted(self.ordered, self.ordered + 2 * slack, side="right")
+        return float((end - np.arange(self.ordered.size)).max() / self.ordered.size)
+
+
+_Scale = _Standard | _Ranks

@@ -1,0 +1,92 @@
+"""Predictors that learn nothing: by chance, and by knowing every label. Controls for figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
+from gaug.errors import DataError
+from gaug.graph import is_multilabel
+
+
+@dataclass(frozen=True)
+class RandomConfig(PredictorConfig):
+    """Settings of `RandomPredictor`, of which there are none."""
+
+    name: ClassVar[str] = "random"
+
+
+class RandomPredictor(EdgePredictor):
+    """A score by chance for each pair, the same whenever it is asked for.
+
+    The score is a hash of the seed and the pair (the finaliser of SplitMix64; Steele, Lea and
+    Flood, 2014), so that its best non-edges are drawn uniformly without replacement.
+
+    Args:
+        config: Its settings.
+    """
+
+    def __init__(self, config: RandomConfig | None = None) -> None:
+        self.config = config or RandomConfig()
+
+    def _learn(self, data: Data, seed: int) -> None:
+        self.seed_ = seed
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        """A number in [0, 1) for each pair.  [2, n] → [n]"""
+        self.check_pairs(pairs)
+        return hashed_uniform(pairs, self.num_nodes_, self.seed_)
+
+
+@dataclass(frozen=True)
+class OmniscientConfig(PredictorConfig):
+    """Settings of `OmniscientPredictor`, of which there are none."""
+
+    name: ClassVar[str] = "omniscient"
+
+
+class OmniscientPredictor(RandomPredictor):
+    """Pairs of one class score above pairs of two, by chance within each kind.
+
+    It knows the labels of all nodes: an upper bound for figures, not a method. Pairs with an
+    unknown label lie between the two kinds.
+
+    Args:
+        labels: Classes of all nodes, -1 for unknown.  [N]
+        config: Its settings.
+    """
+
+    def __init__(self, labels: Tensor, config: OmniscientConfig | None = None) -> None:
+        super().__init__()
+        self.config = config or OmniscientConfig()  # type: ignore[assignment]
+        self.labels = labels
+
+    def _learn(self, data: Data, seed: int) -> None:
+        if self.labels.dim() != 1 or is_multilabel(Data(y=self.labels)):
+            raise DataError("The omniscient predictor needs one class a node.")
+        super()._learn(data, seed)
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        """At least 1 within a class, below 0 between classes, else in [0, 1).  [2, n] → [n]"""
+        ends = self.labels[pairs]
+        known = (ends >= 0).all(dim=0)
+        side = torch.where(ends[0] == ends[1], 1.0, -1.0)
+        return super().edge_logits(pairs) + torch.where(known, side, 0.0)
+
+
+def hashed_uniform(pairs: Tensor, num_nodes: int, seed: int) -> Tensor:
+    """A number in [0, 1) from each unordered pair and the seed.  [2, n] → [n]"""
+    u, v = pairs.cpu().numpy().astype(np.uint64)
+    with np.errstate(over="ignore"):  # arithmetic modulo 2^64 is meant
+        bits = np.minimum(u, v) * np.uint64(num_nodes) + np.maximum(u, v)
+        bits += np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+        bits ^= bits >> np.uint64(31)
+    return torch.from_numpy(((bits >> np.uint64(40)).astype(np.float64) / 2**24).astype(np.float32))

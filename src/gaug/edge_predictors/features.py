@@ -1,0 +1,106 @@
+"""Similar features as an edge predictor: on social graphs features know more than edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse
+import torch
+from scipy.sparse import csr_matrix
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.config import setting
+from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
+from gaug.graph import to_scipy_features
+from gaug.pairs.inner_product import InnerProductScores
+
+# Pairs scored at a time, to bound memory.
+_PAIRS_AT_A_TIME = 1 << 16
+
+
+@dataclass(frozen=True)
+class FeatureSimilarityConfig(PredictorConfig):
+    """Settings of `FeatureSimilarity`."""
+
+    name: ClassVar[str] = "features"
+
+    weighting: str = setting(
+        "tfidf",
+        "tfidf: rare features count more; raw: features as they are.",
+        choices=("tfidf", "raw"),
+    )
+
+
+class FeatureSimilarity(EdgePredictor):
+    r"""Cosine of the features of two nodes, by default with rare features weighted up.
+
+    $$
+    s(u, v) = \frac{\langle \hat x_u, \hat x_v \rangle}{\|\hat x_u\| \, \|\hat x_v\|}, \qquad
+    \hat x_{uf} = x_{uf} \Bigl(1 + \log \frac{1 + N}{1 + n_f}\Bigr)
+    $$
+
+    with $n_f$ the number of nodes that have feature f (the smoothed inverse document frequency of
+    Manning, Raghavan and Schütze, 2008, section 6.2, as scikit-learn has it). A node without
+    features is similar to none. Sparse features stay sparse; edges are not looked at.
+
+    Args:
+        config: Its settings.
+    """
+
+    def __init__(self, config: FeatureSimilarityConfig | None = None) -> None:
+        self.config = config or FeatureSimilarityConfig()
+
+    def _learn(self, data: Data, seed: int) -> None:
+        weighted = self.config.weighting == "tfidf"
+        self._dense: InnerProductScores | None = None
+        if data.x.layout == torch.strided:
+            x = data.x.double().cpu()
+            if weighted:
+                x = x * torch.from_numpy(inverse_document_frequency((x != 0).sum(dim=0).numpy(), x))
+            norms = x.norm(dim=1, keepdim=True)
+            self._dense = InnerProductScores(x / torch.where(norms > 0, norms, 1.0))
+            self.slack = self._dense.slack
+        else:
+            self._rows = unit_rows(to_scipy_features(data.x), weighted=weighted)
+            self.slack = 0.0
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        """The cosine of each pair.  [2, n] → [n]"""
+        self.check_pairs(pairs)
+        if self._dense is not None:
+            return self._dense.edge_logits(pairs)
+        first, second = pairs.cpu().numpy()
+        ones = np.ones(self._rows.shape[1])
+        result = np.empty(first.size, dtype=np.float32)
+        for start in range(0, first.size, _PAIRS_AT_A_TIME):
+            part = slice(start, start + _PAIRS_AT_A_TIME)
+            # The sum runs over the shared features in ascending order, as in a row of the product.
+            result[part] = self._rows[first[part]].multiply(self._rows[second[part]]).tocsr() @ ones
+        return torch.from_numpy(result)
+
+    def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        if self._dense is not None:
+            return self._dense.score_rows(start, stop, first_column)
+        block = self._rows[start:stop] @ self._rows[first_column:].T.tocsr()
+        return torch.from_numpy(block.toarray().astype(np.float32))
+
+
+def inverse_document_frequency(counts: np.ndarray, x: Tensor | csr_matrix) -> np.ndarray:
+    """The weight of each feature by the number of nodes that have it.  [F]"""
+    return np.asarray(1 + np.log((1 + x.shape[0]) / (1 + counts)))
+
+
+def unit_rows(x: csr_matrix, *, weighted: bool) -> csr_matrix:
+    """Rows of length 1, their features weighted by rarity if asked; rows of zeros stay so."""
+    rows = x.astype(np.float64)
+    rows.sort_indices()
+    if weighted:
+        counts = np.bincount(rows.indices[rows.data != 0], minlength=rows.shape[1])
+        rows.data = rows.data * inverse_document_frequency(counts, rows)[rows.indices]
+    norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    scale = scipy.sparse.diags(1 / np.where(norms > 0, norms, 1.0))
+    return csr_matrix(scale @ rows)

@@ -1,0 +1,98 @@
+"""Predictors that are fitted once and asked often, as a search over fractions does."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Protocol
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.edge_predictors import build_predictor
+from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
+from gaug.graph import graph_hash
+from gaug.pairs.ranking import OnShare, RankedPairs
+
+# Fitted predictors that are kept for the next one who asks.
+_KEPT = 4
+_kept: OrderedDict[str, RankedPredictor] = OrderedDict()
+
+
+class RankedPredictor:
+    """A fitted predictor that remembers its longest ranking: a shorter one is a part of it.
+
+    Args:
+        predictor: A fitted predictor.
+    """
+
+    def __init__(self, predictor: EdgePredictor) -> None:
+        predictor.check_fitted()
+        self.predictor = predictor
+        self._longest: dict[bool, RankedPairs] = {}
+
+    def top_non_edges(
+        self, count: int, *, per_node: bool = False, on_share: OnShare | None = None
+    ) -> RankedPairs:
+        """The best non-edges, as `EdgePredictor.top_non_edges` gives them."""
+        known = self._longest.get(per_node)
+        if known is None or len(known) < count:
+            known = self.predictor.top_non_edges(count, per_node=per_node, on_share=on_share)
+            self._longest[per_node] = known
+        return known.first(count)
+
+    def bottom_edges(self, count: int) -> RankedPairs:
+        """The worst edges."""
+        return self.predictor.bottom_edges(count)
+
+
+class FitsAndScores(Protocol):
+    """What a predictor of a user's must have."""
+
+    def fit(self, data: Data) -> object:
+        """Learn from a graph."""
+        ...
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        """The score of each pair, higher for likelier edges.  [2, n] → [n]"""
+        ...
+
+
+class UserPredictor(EdgePredictor):
+    """Any object with ``fit(data)`` and ``edge_logits(pairs)`` as an edge predictor.
+
+    Args:
+        wrapped: The object.
+    """
+
+    def __init__(self, wrapped: FitsAndScores) -> None:
+        self.wrapped = wrapped
+
+    def _learn(self, data: Data, seed: int) -> None:
+        self.wrapped.fit(data)
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        """The score of each pair.  [2, n] → [n]"""
+        self.check_pairs(pairs)
+        return self.wrapped.edge_logits(pairs).detach().cpu()
+
+
+def fit_once(
+    text: str,
+    configs: Mapping[str, PredictorConfig],
+    data: Data,
+    seed: int,
+    *,
+    scale: str = "standardised",
+    labels: Tensor | None = None,
+) -> RankedPredictor:
+    """A predictor by name, fitted to this graph; taken over if it was fitted to it before."""
+    settings = {name: config.to_dict() for name, config in sorted(configs.items())}
+    key = repr((text, settings, scale, seed, graph_hash(data), None if labels is None else "known"))
+    if key not in _kept:
+        predictor = build_predictor(text, configs, scale=scale, labels=labels)
+        _kept[key] = RankedPredictor(predictor.fit(data, seed))
+    _kept.move_to_end(key)
+    while len(_kept) > _KEPT:
+        _kept.popitem(last=False)
+    return _kept[key]
