@@ -76,8 +76,8 @@ def omniscient_change(
     fewer pairs of the right kind than asked, it takes all of them. Nodes without a label are left
     alone.
     """
-    if is_multilabel(data):
-        raise DataError("An omniscient change needs one class a node, got several labels a node.")
+    if data.y is None or is_multilabel(data):
+        raise DataError("An omniscient change needs the class of each node, and one a node.")
     labels: Tensor = data.y
     edges = undirected_pairs(data.edge_index)
     ends = labels[edges]
@@ -123,7 +123,8 @@ def _draw_non_edges(edges: Tensor, group: Tensor, count: int, generator: torch.G
     starts = torch.tensor([0, *[nodes.numel() for nodes in members]]).cumsum(0)
     while keys.numel() < count:
         size = 2 * (count - keys.numel()) + 16
-        chosen = torch.multinomial(sizes.double(), size, replacement=True, generator=generator)
+        # By n², the number of ordered draws, so that every pair is as likely in any group.
+        chosen = torch.multinomial(starts.diff().double() ** 2, size, True, generator=generator)
         width = starts.diff()[chosen]
         spots = torch.rand((2, size), generator=generator, dtype=torch.float64) * width
         pair = ordered[starts[chosen] + spots.long().clamp_(max=width - 1)].sort(dim=0).values

@@ -34,6 +34,8 @@ class Range:
         return above and below
 
     def __str__(self) -> str:
+        if self.low is None and self.high is None:
+            return "any number"
         if self.low is None:
             return f"{'below' if self.high_open else 'at most'} {self.high:g}"
         if self.high is None:

@@ -40,7 +40,8 @@ def standardise(data: Data) -> tuple[Data, list[str]]:
     edge_index, edge_weight = _undirected_edges(data, num_nodes, notes)
     valid = data.clone()
     for key in data.keys():  # noqa: SIM118 - a Data is not a dict
-        if key not in ("edge_index", "edge_weight") and data.is_edge_attr(key):
+        kept = key == "edge_weight" or key.endswith("edge_index")
+        if key == "edge_attr" or (not kept and data.is_edge_attr(key)):
             del valid[key]
             notes.append(f"Left out {key}: of what edges carry, only edge_weight is used.")
     valid.edge_index = edge_index
@@ -107,8 +108,10 @@ def induced_subgraph(data: Data, keep: Tensor) -> Data:
     both = keep[data.edge_index].all(dim=0)
     kept = Data(num_nodes=int(keep.sum()))
     for key, value in data.to_dict().items():
-        if key == "edge_index":
-            kept[key] = new_id[value[:, both]]
+        if not isinstance(value, Tensor):
+            continue
+        if key.endswith("edge_index"):
+            kept[key] = new_id[value[:, keep[value].all(dim=0)]]
         elif key == "x" and value.layout == torch.sparse_csr:
             kept[key] = from_scipy(to_scipy_features(value)[keep.numpy()])
         elif data.is_node_attr(key):
@@ -187,6 +190,8 @@ def _checked_num_nodes(data: Data) -> int:
             "edge_index must be a tensor of 64-bit integers of shape [2, E],"
             f" got {edge_index.dtype} of shape {list(edge_index.shape)}."
         )
+    if data.x.dim() != 2:
+        raise DataError(f"x must be a matrix of shape [N, F], got shape {list(data.x.shape)}.")
     num_nodes = int(data.x.size(0))
     if data.num_nodes != num_nodes:
         raise DataError(f"x must have one row a node ({data.num_nodes}), got {num_nodes}.")
@@ -246,8 +251,6 @@ def _undirected_edges(data: Data, num_nodes: int, notes: list[str]) -> tuple[Ten
 
 def _checked_features(data: Data, num_nodes: int) -> Tensor:
     x: Tensor = data.x
-    if x.dim() != 2:
-        raise DataError(f"x must be a matrix of shape [N, F], got shape {list(x.shape)}.")
     x = to_csr(x)
     values = (x.values() if x.layout == torch.sparse_csr else x).float()
     if not bool(torch.isfinite(values).all()):

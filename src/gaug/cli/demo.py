@@ -33,9 +33,12 @@ def demo(
         raise ConfigError(f"runs must be at least 1, got {runs}.")
     if out.suffix not in (".png", ".svg", ".pdf"):
         raise ConfigError(f"The picture must be .png, .svg or .pdf, got {str(out)!r}.")
+    import torch
+
     from gaug.report.figure1 import draw_figure1
     from gaug.studies.figure1 import mean_and_spread, run_figure1
 
+    torch.set_num_threads(1)  # more than one only slow each other down on a graph this small
     with run_progress("karate club", runs, quiet=quiet) as move:
         figure = run_figure1(runs, seed, move)
     try:

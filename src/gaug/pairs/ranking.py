@@ -232,7 +232,8 @@ def _offers(
         block[own, neighbour[starts[start] : starts[stop]]] = -torch.inf
         block[torch.arange(stop - start), torch.arange(start, stop)] = -torch.inf
         limit = block.topk(rounds, dim=1).values[:, -1:]
-        chosen = (block >= limit - scores.slack) & (block > -torch.inf)
+        # The limit may be too high by the slack, and a score that belongs here too low by it.
+        chosen = (block >= limit - 2 * scores.slack) & (block > -torch.inf)
         row, column = chosen.numpy().nonzero()
         smaller, larger = np.minimum(row + start, column), np.maximum(row + start, column)
         keys = smaller * num_nodes + larger

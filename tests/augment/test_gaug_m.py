@@ -1,0 +1,182 @@
+"""GAug-M: exact counts, an untouched input, one fit for many settings."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.transforms import Compose, NormalizeFeatures
+
+from gaug.augment.gaug_m import GAugM
+from gaug.data.splits import make_split
+from gaug.data.synthetic import SyntheticConfig, planted_graph
+from gaug.edge_predictors import GAEConfig, Jaccard
+from gaug.errors import ConfigError, DataError, TrainingError
+from gaug.graph import graph_hash, standardise, undirected_pairs
+from gaug.training.task import Task
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    return planted_graph(SyntheticConfig(num_nodes=80, degree=6.0))
+
+
+def pair_set(pairs: Tensor) -> set[tuple[int, ...]]:
+    return {tuple(pair) for pair in pairs.t().tolist()}
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.floats(0, 1),
+    st.floats(0, 1),
+    st.sampled_from(["ra", "features", "random", "ra+features"]),
+    st.sampled_from(["global", "per-node"]),
+)
+def test_exactly_the_asked_edges_change(
+    add: float, remove: float, predictor: str, allocation: str
+) -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=80, degree=6.0))
+    before = graph_hash(data)
+    better = GAugM(predictor, add, remove, allocation=allocation)(data)
+    old, new = (
+        pair_set(undirected_pairs(data.edge_index)),
+        pair_set(undirected_pairs(better.edge_index)),
+    )
+    assert pair_set(better.added_edges) == new - old
+    assert pair_set(better.removed_edges) == old - new
+    assert len(new - old) == math.floor(add * len(old))
+    assert len(old - new) == math.floor(remove * len(old))
+    assert pair_set(better.edge_index) == {(v, u) for u, v in pair_set(better.edge_index)}
+    assert all(u != v for u, v in new)
+    assert graph_hash(data) == before
+
+
+def test_fractions_of_zero_are_the_identity(data: Data) -> None:
+    better = GAugM("ra", 0.0, 0.0)(data)
+    assert torch.equal(better.edge_index, data.edge_index)
+
+
+def test_by_hand_on_a_square_with_a_tail() -> None:
+    """Square 0-1-2-3, tail 3-4: Jaccard of (0,2) and (1,3) is 1 and 2/3; 3-4 shares nothing."""
+    square = Data(x=torch.eye(5), edge_index=torch.tensor([[0, 1, 2, 0, 3], [1, 2, 3, 3, 4]]))
+    valid, _ = standardise(square)
+    better = GAugM("jaccard", 0.4, 0.2)(valid)
+    assert better.added_edges.t().tolist() == [[0, 2], [1, 3]]
+    torch.testing.assert_close(better.added_logits, torch.tensor([1.0, 2 / 3]))
+    # All edges score 0: the tie goes to the smaller ids.
+    assert better.removed_edges.t().tolist() == [[0, 1]]
+
+
+def test_it_composes_with_transforms_of_pytorch_geometric(data: Data) -> None:
+    dense = data.clone()
+    dense.x = data.x.to_dense()
+    better = Compose([NormalizeFeatures(), GAugM("ra", 0.1, 0.0)])(dense)
+    assert better.num_edges == data.num_edges + 2 * math.floor(0.1 * data.num_edges / 2)
+
+
+class SmallestIds:
+    """A predictor of a user's: the smaller the ids, the better."""
+
+    fits = 0
+
+    def fit(self, data: Data) -> SmallestIds:
+        type(self).fits += 1
+        return self
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        return -pairs.sum(dim=0).float()
+
+
+def test_a_users_own_predictor_is_used(data: Data) -> None:
+    better = GAugM(SmallestIds(), 0.02, 0.0)(data)
+    absent = sorted(
+        {(u, v) for v in range(80) for u in range(v)} - pair_set(undirected_pairs(data.edge_index)),
+        key=lambda pair: (sum(pair), pair),
+    )
+    assert [tuple(pair) for pair in better.added_edges.t().tolist()] == absent[:4]
+
+
+class NotANumber(SmallestIds):
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        return torch.full((pairs.size(1),), float("nan"))
+
+
+def test_a_predictor_that_gives_no_numbers_is_refused(data: Data) -> None:
+    with pytest.raises(TrainingError, match="not numbers"):
+        GAugM(NotANumber(), 0.1, 0.0)(data)
+
+
+def test_several_settings_on_one_graph_fit_the_predictor_once(
+    data: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits = []
+    monkeypatch.setattr(Jaccard, "fit", _counting(Jaccard.fit, fits))
+    fresh = planted_graph(SyntheticConfig(num_nodes=70, degree=6.0, seed=99))
+    for add in (0.1, 0.5, 0.2):
+        GAugM("jaccard", add, 0.1)(fresh)
+    assert len(fits) == 1
+
+
+def _counting(original: object, calls: list[int]) -> object:
+    def fit(self: object, *arguments: object) -> object:
+        calls.append(1)
+        return original(self, *arguments)
+
+    return fit
+
+
+def test_inference_may_be_on_the_original_graph(data: Data) -> None:
+    task = Task.of(make_split(data, "stratified").apply(data))
+    method = GAugM("ra", 0.3, 0.1, inference="original").fit(task.visible(), 0)
+    run = method.start(task.visible(), torch.Generator())
+    current = run.next_round(None)
+    assert current is not None
+    assert current.adjacency is task.adjacency
+    trained_on = run.training_graph(current, 0)
+    assert trained_on.num_pairs != task.adjacency.num_pairs
+
+
+def test_the_modified_graph_of_training_is_that_of_the_transform(data: Data) -> None:
+    task = Task.of(make_split(data, "stratified").apply(data))
+    settings = {"gae": GAEConfig(predictor_epochs=5)}
+    method = GAugM("gae", 0.3, 0.1, predictor_settings=settings).fit(task.visible(), 0)
+    better = GAugM("gae", 0.3, 0.1, predictor_settings=settings)(data)
+    assert pair_set(method.adjacency_.edge_index) == pair_set(better.edge_index)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"add_fraction": 1.3}, r"add_fraction must be in \[0, 1\], got 1.3"),
+        ({"remove_fraction": -0.1}, r"remove_fraction must be in \[0, 1\], got -0.1"),
+        ({"predictor": "gea"}, "Unknown predictor 'gea'"),
+        ({"allocation": "local"}, "Unknown allocation 'local'"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        GAugM(**settings)
+
+
+def test_more_additions_than_non_edges_are_refused_with_the_largest_fraction() -> None:
+    pairs = torch.triu_indices(5, 5, offset=1)[:, :9]  # all but one of the ten pairs
+    valid, _ = standardise(Data(x=torch.eye(5), edge_index=pairs))
+    with pytest.raises(DataError, match=r"largest possible fraction is 0\.1111"):
+        GAugM("random", 0.5, 0.0)(valid)
+
+
+def test_an_unfitted_predictor_and_pairs_out_of_range_are_refused(data: Data) -> None:
+    with pytest.raises(TrainingError, match="Jaccard is not fitted yet"):
+        Jaccard().top_non_edges(3)
+    with pytest.raises(DataError, match="node ids from 0 to 79, got 80"):
+        Jaccard().fit(data).edge_logits(torch.tensor([[0], [80]]))
+
+
+def test_a_graph_of_two_nodes_has_nothing_to_add() -> None:
+    valid, _ = standardise(Data(x=torch.eye(2), edge_index=torch.tensor([[0], [1]])))
+    assert GAugM("ra", 0.0, 1.0)(valid).num_edges == 0

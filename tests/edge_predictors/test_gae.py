@@ -1,0 +1,100 @@
+"""GAE and VGAE learn which pairs are joined."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.distributions import Normal
+from torch.distributions import kl_divergence as torch_kl
+from torch_geometric.data import Data
+
+from gaug.data.catalog import load_graph
+from gaug.data.synthetic import SyntheticConfig, planted_graph
+from gaug.edge_predictors import GAE, VGAE, GAEConfig, VGAEConfig
+from gaug.edge_predictors.evaluation import evaluate_links, intra_class_share
+from gaug.edge_predictors.gae import kl_divergence
+from gaug.errors import TrainingError
+
+KINDS = {"gae": (GAE, GAEConfig), "vgae": (VGAE, VGAEConfig)}
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    return planted_graph(SyntheticConfig(num_nodes=200, degree=10.0, homophily=0.9))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_held_out_edges_outscore_random_pairs(kind: str, data: Data) -> None:
+    predictor, config = KINDS[kind]
+    links = evaluate_links(predictor(config(predictor_epochs=100)), data)
+    assert links.auc > 0.7
+    assert links.average_precision > 0.65
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_additions_join_classes_that_were_never_shown(kind: str, data: Data) -> None:
+    predictor, config = KINDS[kind]
+    fitted = predictor(config(predictor_epochs=100)).fit(data)
+    added = fitted.top_non_edges(300)
+    removed = fitted.bottom_edges(100)
+    assert intra_class_share(added.pairs, data.y) > 0.7  # a quarter by chance
+    assert intra_class_share(removed.pairs, data.y) < 0.85  # nine in ten by chance
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_seed_gives_the_same_embeddings(kind: str, data: Data) -> None:
+    predictor, config = KINDS[kind]
+    settings = config(predictor_epochs=20)
+    first, second = predictor(settings).fit(data, 5), predictor(settings).fit(data, 5)
+    other = predictor(settings).fit(data, 6)
+    assert torch.equal(first.embeddings_, second.embeddings_)
+    assert not torch.equal(first.embeddings_, other.embeddings_)
+
+
+@pytest.mark.parametrize("form", ["dense", "exact"])
+def test_dense_and_exact_losses_learn_the_same(form: str, data: Data) -> None:
+    reference = GAE(GAEConfig(predictor_epochs=10, edge_loss="dense")).fit(data)
+    fitted = GAE(GAEConfig(predictor_epochs=10, edge_loss=form)).fit(data)
+    torch.testing.assert_close(fitted.embeddings_, reference.embeddings_, rtol=1e-3, atol=1e-4)
+
+
+def test_the_sampled_loss_learns_too(data: Data) -> None:
+    links = evaluate_links(GAE(GAEConfig(edge_loss="sampled", predictor_epochs=100)), data)
+    assert links.auc > 0.7
+
+
+def test_held_out_edges_take_no_part_in_training(data: Data) -> None:
+    fitted = GAE(GAEConfig(predictor_epochs=20, holdout_fraction=0.2)).fit(data)
+    assert fitted.edges_.size(1) == data.num_edges // 2  # ranking still knows them as edges
+    added = {tuple(pair) for pair in fitted.top_non_edges(500).pairs.t().tolist()}
+    assert not added & {tuple(pair) for pair in fitted.edges_.t().tolist()}
+
+
+def test_the_divergence_is_that_of_torch_distributions() -> None:
+    mean, log_deviation = torch.randn(5, 3), torch.randn(5, 3)
+    posterior = Normal(mean, log_deviation.exp())
+    prior = Normal(torch.zeros(5, 3), torch.ones(5, 3))
+    expected = torch_kl(posterior, prior).sum()
+    torch.testing.assert_close(kl_divergence(mean, log_deviation), expected)
+
+
+def test_the_logit_is_the_inner_product_of_the_embeddings(data: Data) -> None:
+    fitted = GAE(GAEConfig(predictor_epochs=5)).fit(data)
+    z = fitted.embeddings_
+    pairs = torch.tensor([[0, 3], [7, 3]])
+    expected = torch.stack([z[0] @ z[7], z[3] @ z[3]])
+    torch.testing.assert_close(fitted.edge_logits(pairs), expected)
+
+
+def test_a_loss_that_explodes_is_an_error_with_the_epoch(data: Data) -> None:
+    config = GAEConfig(predictor_learning_rate=1e30, predictor_epochs=20)
+    with pytest.raises(TrainingError, match=r"loss became .* in epoch"):
+        GAE(config).fit(data)
+
+
+@pytest.mark.real
+def test_on_cora_learned_additions_stay_within_a_class() -> None:
+    data = load_graph("cora")
+    fitted = GAE(GAEConfig(predictor_epochs=60)).fit(data)
+    added = fitted.top_non_edges(2000)
+    assert intra_class_share(added.pairs, data.y) > 0.5  # 0.18 by chance

@@ -1,0 +1,213 @@
+"""The exact ranking, against sorting a dense matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from gaug.errors import DataError, TrainingError
+from gaug.pairs.inner_product import InnerProductScores
+from gaug.pairs.ranking import bottom_edges, top_non_edges, top_non_edges_per_node
+
+
+class DenseScores:
+    """Scores from a symmetric matrix, with ties in plenty."""
+
+    slack = 0.0
+
+    def __init__(self, matrix: Tensor) -> None:
+        self.matrix = matrix
+
+    def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        return self.matrix[start:stop, first_column:]
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        return self.matrix[pairs[0], pairs[1]]
+
+
+class NoisyScores(DenseScores):
+    """Rows that are off by up to the slack, as fast arithmetic is."""
+
+    slack = 0.4
+
+    def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        exact = super().score_rows(start, stop, first_column)
+        generator = torch.Generator().manual_seed(start)
+        return exact + 0.39 * (2 * torch.rand(exact.shape, generator=generator) - 1)
+
+
+def tied_scores(num_nodes: int, seed: int) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    half = torch.randint(-2, 3, (num_nodes, num_nodes), generator=generator).float().triu(1)
+    return half + half.t()
+
+
+def random_edges(num_nodes: int, share: float, seed: int) -> Tensor:
+    generator = torch.Generator().manual_seed(seed + 1)
+    pairs = torch.triu_indices(num_nodes, num_nodes, offset=1)
+    return pairs[:, torch.rand(pairs.size(1), generator=generator) < share]
+
+
+def non_edges(num_nodes: int, edges: Tensor) -> list[tuple[int, int]]:
+    present = {tuple(pair) for pair in edges.t().tolist()}
+    return [
+        (u, v) for u in range(num_nodes) for v in range(u + 1, num_nodes) if (u, v) not in present
+    ]
+
+
+def as_list(pairs: Tensor) -> list[tuple[int, int]]:
+    return [tuple(pair) for pair in pairs.t().tolist()]
+
+
+cases = st.tuples(st.integers(2, 12), st.floats(0, 1), st.integers(0, 100_000), st.integers(1, 60))
+
+
+@settings(max_examples=400)
+@given(cases, st.sampled_from([DenseScores, NoisyScores]), st.floats(0, 1))
+def test_top_non_edges_are_those_of_a_full_sort(
+    case: tuple[int, float, int, int], kind: type[DenseScores], share: float
+) -> None:
+    num_nodes, density, seed, block = case
+    matrix, edges = tied_scores(num_nodes, seed), random_edges(num_nodes, density, seed)
+    free = non_edges(num_nodes, edges)
+    count = round(share * len(free))
+    expected = sorted(free, key=lambda pair: (-matrix[pair].item(), pair))[:count]
+    ranked = top_non_edges(kind(matrix), edges, num_nodes, count, block_elements=block)
+    assert as_list(ranked.pairs) == expected
+    assert ranked.logits.tolist() == [matrix[pair].item() for pair in expected]
+
+
+@settings(max_examples=300)
+@given(cases, st.sampled_from([DenseScores, NoisyScores]), st.floats(0, 1))
+def test_per_node_offers_follow_the_rounds(
+    case: tuple[int, float, int, int], kind: type[DenseScores], share: float
+) -> None:
+    num_nodes, density, seed, block = case
+    matrix, edges = tied_scores(num_nodes, seed), random_edges(num_nodes, density, seed)
+    free = non_edges(num_nodes, edges)
+    count = round(share * len(free))
+    # The slow way: each node's list of partners, then round after round.
+    partners = {
+        u: sorted(
+            (v for v in range(num_nodes) if (min(u, v), max(u, v)) in set(free) and u != v),
+            key=lambda v, u=u: (-matrix[u, v].item(), v),
+        )
+        for u in range(num_nodes)
+    }
+    expected: list[tuple[int, int]] = []
+    for number in range(num_nodes):
+        offered = {
+            (min(u, chosen[number]), max(u, chosen[number]))
+            for u, chosen in partners.items()
+            if number < len(chosen)
+        }
+        fresh = offered - set(expected)
+        expected += sorted(fresh, key=lambda pair: (-matrix[pair].item(), pair))
+    ranked = top_non_edges_per_node(kind(matrix), edges, num_nodes, count, block_elements=block)
+    assert as_list(ranked.pairs) == expected[:count]
+
+
+@given(cases, st.floats(0, 1))
+def test_bottom_edges_are_those_of_a_full_sort(
+    case: tuple[int, float, int, int], share: float
+) -> None:
+    num_nodes, density, seed, _ = case
+    matrix, edges = tied_scores(num_nodes, seed), random_edges(num_nodes, density, seed)
+    count = round(share * edges.size(1))
+    expected = sorted(as_list(edges), key=lambda pair: (matrix[pair].item(), pair))[:count]
+    ranked = bottom_edges(DenseScores(matrix), edges, num_nodes, count)
+    assert as_list(ranked.pairs) == expected
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(2, 40), st.integers(1, 8), st.integers(0, 10_000), st.integers(1, 300))
+def test_inner_products_rank_the_same_whatever_the_block(
+    num_nodes: int, width: int, seed: int, block: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    # Few distinct embeddings, so that many products tie exactly.
+    z = torch.randn(4, width, generator=generator)[
+        torch.randint(4, (num_nodes,), generator=generator)
+    ]
+    edges = random_edges(num_nodes, 0.2, seed)
+    count = len(non_edges(num_nodes, edges)) // 2
+    scores = InnerProductScores(z)
+    exact = (z.double() @ z.double().t()).float()
+    expected = sorted(
+        non_edges(num_nodes, edges),
+        key=lambda pair: (-scores.edge_logits(torch.tensor(pair)[:, None]).item(), pair),
+    )[:count]
+    ranked = top_non_edges(scores, edges, num_nodes, count, block_elements=block)
+    assert as_list(ranked.pairs) == expected
+    torch.testing.assert_close(ranked.logits, exact[ranked.pairs[0], ranked.pairs[1]])
+
+
+def test_the_number_of_threads_does_not_change_a_ranking() -> None:
+    z = torch.randn(400, 16, generator=torch.Generator().manual_seed(0))
+    edges = random_edges(400, 0.02, 0)
+    before, results = torch.get_num_threads(), []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        results.append(top_non_edges(InnerProductScores(z), edges, 400, 3000))
+    torch.set_num_threads(before)
+    assert torch.equal(results[0].pairs, results[1].pairs)
+    assert torch.equal(results[0].logits, results[1].logits)
+
+
+def test_a_shorter_ranking_is_the_beginning_of_a_longer_one() -> None:
+    matrix, edges = tied_scores(30, 3), random_edges(30, 0.2, 3)
+    for rank in (top_non_edges, top_non_edges_per_node):
+        long = rank(DenseScores(matrix), edges, 30, 200)
+        short = rank(DenseScores(matrix), edges, 30, 70)
+        assert torch.equal(long.first(70).pairs, short.pairs)
+
+
+def test_per_node_reaches_every_node_before_any_second_choice() -> None:
+    z = (
+        torch.randn(50, 4, generator=torch.Generator().manual_seed(1))
+        * torch.linspace(1, 9, 50)[:, None]
+    )
+    edges = random_edges(50, 0.05, 1)
+    spread = top_non_edges_per_node(InnerProductScores(z), edges, 50, 50)
+    crowded = top_non_edges(InnerProductScores(z), edges, 50, 50)
+    assert spread.pairs.unique().numel() == 50
+    assert crowded.pairs.unique().numel() < 40
+
+
+@pytest.mark.parametrize("rank", [top_non_edges, top_non_edges_per_node])
+def test_more_than_there_are_is_refused_with_the_largest_fraction(rank: object) -> None:
+    edges = torch.tensor([[0, 0], [1, 2]])
+    with pytest.raises(DataError, match=r"from 0 to the number of non-edges \(1\), got 2.* 0\.5"):
+        rank(DenseScores(torch.zeros(3, 3)), edges, 3, 2)
+
+
+def test_in_a_complete_graph_there_is_nothing_to_add() -> None:
+    edges = torch.triu_indices(4, 4, offset=1)
+    ranked = top_non_edges(DenseScores(torch.zeros(4, 4)), edges, 4, 0)
+    assert len(ranked) == 0
+
+
+def test_scores_that_are_not_numbers_are_refused() -> None:
+    matrix = torch.zeros(3, 3)
+    matrix[0, 2] = np.nan
+    edges = torch.tensor([[0], [1]])
+    with pytest.raises(TrainingError, match="not numbers"):
+        top_non_edges(DenseScores(matrix), edges, 3, 1)
+
+
+def test_progress_rises_to_one() -> None:
+    shares: list[float] = []
+    top_non_edges(
+        DenseScores(torch.zeros(9, 9)),
+        torch.tensor([[0], [1]]),
+        9,
+        3,
+        block_elements=10,
+        on_share=shares.append,
+    )
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
