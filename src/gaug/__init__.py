@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gaug.augment import DropEdge, DropEdgeConfig, NoAugmentation
+    from gaug.augment import DropEdge, DropEdgeConfig, GAugM, NoAugmentation
     from gaug.data.catalog import load_graph
     from gaug.data.splits import SplitConfig, make_split
     from gaug.data.synthetic import SyntheticConfig, planted_graph
@@ -26,6 +26,7 @@ _HOMES = {
     "DropEdgeConfig": "gaug.augment",
     "Experiment": "gaug.experiment",
     "GAT": "gaug.models",
+    "GAugM": "gaug.augment",
     "GCN": "gaug.models",
     "GaugError": "gaug.errors",
     "GraphSAGE": "gaug.models",
@@ -51,6 +52,7 @@ __all__ = [
     "DropEdge",
     "DropEdgeConfig",
     "Experiment",
+    "GAugM",
     "GaugError",
     "GraphSAGE",
     "JKNet",

@@ -71,6 +71,7 @@ def test_json_gives_every_score_and_the_paper_s(gaug, tmp_path):
     assert {name: row["paper_original"] for name, row in rows.items()} == {
         "original": 92.4,
         "random": 91.0,
+        "gaug-m": 94.3,
         "omniscient": 95.6,
     }
     for variant in figure1.run_figure1(2, 5).variants:

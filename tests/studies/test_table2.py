@@ -44,7 +44,7 @@ def _club_for_cora(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_graph_model_and_method_of_the_table_is_known():
     assert set(GRAPHS) <= set(CATALOG)
     assert set(MODELS) == set(MODEL_CONFIGS)
-    assert set(METHODS) == set(METHOD_CONFIGS)
+    assert set(METHODS) <= set(METHOD_CONFIGS)
 
 
 def test_cells_go_graph_by_graph_and_an_mlp_has_one_a_graph():

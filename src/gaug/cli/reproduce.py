@@ -39,7 +39,7 @@ def reproduce(
     """Make a table of the paper, its numbers beside ours.
 
     Runs that are on record are not done again, so an interrupted command goes on where it was.
-    Cells whose run takes over 30 seconds get 10 runs. The authors' splits are used where the data
+    Methods have their default settings. Cells whose run takes over 30 seconds get 10 runs. The authors' splits are used where the data
     folder has them as splits/NAME.npz.
     """
     if what != "table2":
