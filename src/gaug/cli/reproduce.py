@@ -39,8 +39,8 @@ def reproduce(
     """Make a table of the paper, its numbers beside ours.
 
     Runs that are on record are not done again, so an interrupted command goes on where it was.
-    Methods have their default settings. Cells whose run takes over 30 seconds get 10 runs. The authors' splits are used where the data
-    folder has them as splits/NAME.npz.
+    Methods have their default settings. Cells whose run takes over 30 seconds get 10 runs. The
+    authors' splits are used where the data folder has them as splits/NAME.npz.
     """
     if what != "table2":
         raise unknown_name("table or figure", what, ["table2"])
