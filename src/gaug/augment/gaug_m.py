@@ -166,6 +166,10 @@ class GAugM(Augmentation):
         removed = predictor.bottom_edges(math.floor(self.config.remove_fraction * num_edges))
         return ScoredChange(added, removed)
 
+    def edge_logits(self, data: Data, pairs: Tensor) -> Tensor:
+        """Scores of pairs of nodes of this graph by the edge predictor.  [2, n] → [n]"""
+        return self._fitted(data).predictor.edge_logits(pairs)
+
     def fit(self, visible: Visible, seed: int) -> GAugM:
         """Change the graph; all runs share it."""
         self.seed = seed

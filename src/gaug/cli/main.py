@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gaug.cli import options
+from gaug.cli.augment import augment
 from gaug.cli.datasets import datasets_app
 from gaug.cli.demo import demo
 from gaug.cli.reproduce import reproduce
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.add_typer(datasets_app, name="datasets")
+app.command()(augment)
 app.command()(train)
 app.command()(reproduce)
 

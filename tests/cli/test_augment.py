@@ -1,0 +1,122 @@
+"""gaug augment writes the better graph whole, or nothing."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from gaug.cli.main import main
+from gaug.data.catalog import load_graph
+from gaug.graph import edge_homophily, undirected_pairs
+
+FILES = ["added.csv", "edges.csv", "graph.pt", "removed.csv", "scores.png", "summary.json"]
+
+
+@pytest.fixture
+def gaug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["gaug", *map(str, arguments)])
+        with pytest.raises(SystemExit) as leave:
+            main()
+        out, err = capsys.readouterr()
+        return int(leave.value.code or 0), out, err
+
+    return run
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def pairs_of(rows: list[dict[str, str]]) -> set[tuple[int, int]]:
+    return {(int(row["source"]), int(row["target"])) for row in rows}
+
+
+def test_the_files_tell_one_story(gaug, tmp_path: Path) -> None:
+    out = tmp_path / "better"
+    settings = (
+        "--set",
+        "predictor=ra",
+        "--set",
+        "add_fraction=0.2",
+        "--set",
+        "remove_fraction=0.1",
+    )
+    code, text, _ = gaug("augment", "karate", "--out", out, *settings, "--json")
+    assert code == 0
+    assert sorted(path.name for path in out.iterdir()) == FILES
+    data = load_graph("karate")
+    before = pairs_of(
+        [{"source": u, "target": v} for u, v in undirected_pairs(data.edge_index).t().tolist()]
+    )
+    added, removed = read(out / "added.csv"), read(out / "removed.csv")
+    after = pairs_of(read(out / "edges.csv"))
+    assert pairs_of(added) == after - before
+    assert pairs_of(removed) == before - after
+    assert (len(added), len(removed)) == (15, 7)
+    scores = [float(row["score"]) for row in added]
+    assert scores == sorted(scores, reverse=True)
+    graph = Data.from_dict(torch.load(out / "graph.pt", weights_only=True))
+    assert {tuple(pair) for pair in undirected_pairs(graph.edge_index).t().tolist()} == after
+    summary = json.loads(text)
+    assert summary["after"]["edges"] == len(after) == 86
+    assert summary["after"]["edge_homophily"] == edge_homophily(graph.edge_index, data.y)
+    assert json.loads((out / "summary.json").read_text()) == {
+        key: value for key, value in summary.items() if key not in ("graph", "out")
+    }
+
+
+def test_a_folder_that_is_not_empty_is_refused_and_left_alone(gaug, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    code, _, err = gaug("augment", "karate", "--out", tmp_path, "--set", "predictor=ra")
+    assert code == 1
+    assert "is not empty. Give another, or --force" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_force_replaces_the_folder(gaug, tmp_path: Path) -> None:
+    out = tmp_path / "better"
+    out.mkdir()
+    (out / "old.txt").write_text("old")
+    code, _, _ = gaug("augment", "karate", "--out", out, "--set", "predictor=ra", "--force")
+    assert code == 0
+    assert sorted(path.name for path in out.iterdir()) == FILES
+
+
+def test_nothing_is_left_behind_when_it_fails(
+    gaug, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", full)
+    out = tmp_path / "better"
+    code, _, err = gaug("augment", "karate", "--out", out, "--set", "predictor=ra")
+    assert code == 1
+    assert "cannot be written: No space left on device" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["--set", "predictor=gea"], "Unknown predictor 'gea'"),
+        (["--set", "add_fraction=2"], "add_fraction must be in [0, 1], got 2"),
+        (["--set", "predictor=omniscient"], "no method"),
+    ],
+)
+def test_wrong_settings_are_refused_before_anything_is_written(
+    gaug, tmp_path: Path, settings: list[str], message: str
+) -> None:
+    out = tmp_path / "better"
+    code, _, err = gaug("augment", "karate", "--out", out, *settings)
+    assert code == 2
+    assert message in err
+    assert not out.exists()
