@@ -8,6 +8,7 @@ the number of workers. Runs are what is spread over the cores.
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -107,12 +108,15 @@ def _in_workers(
     try:
         with _interrupts_ignored():
             pending = {executor.submit(_work, place, run): run for place, run in enumerate(runs)}
-        waiting = set(pending)
-        while waiting:
-            finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-            for future in finished:
-                yield pending[future], future.result()
-            progress(sum(shared.progress))
+        with _interrupts_deferred() as interrupted:
+            waiting = set(pending)
+            while waiting:
+                finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    yield pending[future], future.result()
+                progress(sum(shared.progress))
+                if interrupted.is_set():
+                    raise KeyboardInterrupt
     except BrokenProcessPool as error:
         raise TrainingError(
             "A worker process ended unexpectedly, most likely for lack of memory. Finished runs are"
@@ -153,12 +157,43 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+@contextlib.contextmanager
+def _interrupts_deferred() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C sets, so that what is finished is handed on before all ends.
+
+    An exception in the midst of a lock or of writing a record could leave either in disorder. A
+    second Ctrl-C raises at once.
+    """
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def note(*_: object) -> None:
+        asked.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _start_worker(shared: _Shared[Any]) -> None:
     global _shared
     # Ctrl-C reaches the whole group; the parent alone decides, and tells by the event.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(shared.threads)
     _shared = shared
+
+
+def _end_with_parent() -> None:
+    parent = torch.multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)  # the parent was killed and nobody waits for results any more
 
 
 def _work(place: int, run: int) -> Any:
