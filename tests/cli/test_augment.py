@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaug.cli.main import main
 from gaug.data.catalog import load_graph
 from gaug.graph import edge_homophily, undirected_pairs
 
 FILES = ["added.csv", "edges.csv", "graph.pt", "removed.csv", "scores.png", "summary.json"]
-
-
-@pytest.fixture
-def gaug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["gaug", *map(str, arguments)])
-        with pytest.raises(SystemExit) as leave:
-            main()
-        out, err = capsys.readouterr()
-        return int(leave.value.code or 0), out, err
-
-    return run
 
 
 def read(path: Path) -> list[dict[str, str]]:

@@ -23,20 +23,6 @@ def _no_network_and_no_debug(monkeypatch):
     monkeypatch.setattr(options.state, "debug", False)
 
 
-@pytest.fixture
-def run_main(monkeypatch, capsys):
-    """Runs the program as a shell does; gives exit code, standard output and standard error."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["gaug", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        captured = capsys.readouterr()
-        return stop.value.code, captured.out, captured.err
-
-    return run
-
-
 def invoke(*arguments):
     result = CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=False)
     assert result.exit_code == 0
@@ -100,15 +86,15 @@ def test_fetching_karate_says_that_it_is_embedded(tmp_path):
     assert invoke("datasets", "fetch", "karate", "--data-root", tmp_path) == "karate is embedded.\n"
 
 
-def test_the_program_ends_with_0_when_all_is_well(run_main, tmp_path):
-    code, out, err = run_main("datasets", "--json", "--data-root", tmp_path)
+def test_the_program_ends_with_0_when_all_is_well(gaug, tmp_path):
+    code, out, err = gaug("datasets", "--json", "--data-root", tmp_path)
     assert code == 0
     assert len(json.loads(out)) == len(CATALOG)
     assert err == ""
 
 
-def test_fetching_without_network_ends_with_1_and_one_line_on_standard_error(run_main, tmp_path):
-    code, out, err = run_main("datasets", "fetch", "air-usa", "--data-root", tmp_path)
+def test_fetching_without_network_ends_with_1_and_one_line_on_standard_error(gaug, tmp_path):
+    code, out, err = gaug("datasets", "fetch", "air-usa", "--data-root", tmp_path)
     assert code == 1
     assert out == ""
     assert err.startswith("gaug: Graph 'air-usa' could not be downloaded (Network is unreachable).")
@@ -117,18 +103,18 @@ def test_fetching_without_network_ends_with_1_and_one_line_on_standard_error(run
     assert list(tmp_path.iterdir()) == []
 
 
-def test_fetching_an_unknown_graph_ends_with_2_and_one_line_with_the_names(run_main, tmp_path):
-    code, out, err = run_main("datasets", "fetch", "coar", "--data-root", tmp_path)
+def test_fetching_an_unknown_graph_ends_with_2_and_one_line_with_the_names(gaug, tmp_path):
+    code, out, err = gaug("datasets", "fetch", "coar", "--data-root", tmp_path)
     assert code == 2
     assert out == ""
     assert err == f"gaug: Unknown graph 'coar'. Choose from: {', '.join(sorted(CATALOG))}.\n"
 
 
 def test_a_damaged_graph_is_listed_as_damaged_with_its_error_below_and_the_others_as_ever(
-    run_main, make_airports
+    gaug, make_airports
 ):
-    _, whole, _ = run_main("datasets", "--data-root", make_airports())
-    code, out, _ = run_main("datasets", "--data-root", make_airports(labels="node label\n10 0\n"))
+    _, whole, _ = gaug("datasets", "--data-root", make_airports())
+    code, out, _ = gaug("datasets", "--data-root", make_airports(labels="node label\n10 0\n"))
     assert code == 0
     lines, undamaged = (
         {line.split()[0]: line.split() for line in o.splitlines()} for o in (out, whole)
@@ -144,9 +130,9 @@ def test_a_damaged_graph_is_listed_as_damaged_with_its_error_below_and_the_other
     assert "air-usa" not in missing
 
 
-def test_as_json_a_damaged_graph_has_its_error_in_place_of_its_statistics(run_main, make_airports):
+def test_as_json_a_damaged_graph_has_its_error_in_place_of_its_statistics(gaug, make_airports):
     root = make_airports(labels="node label\n10 0\n")
-    code, out, err = run_main("datasets", "--json", "--data-root", root)
+    code, out, err = gaug("datasets", "--json", "--data-root", root)
     assert (code, err) == (0, "")
     by_name = {row["name"]: row for row in json.loads(out)}
     assert list(by_name) == list(CATALOG)
@@ -157,16 +143,16 @@ def test_as_json_a_damaged_graph_has_its_error_in_place_of_its_statistics(run_ma
     assert [name for name, row in by_name.items() if "error" in row] == ["air-usa"]
 
 
-def test_a_graph_that_is_cut_off_is_listed_as_damaged_with_its_counts(run_main, make_airports):
+def test_a_graph_that_is_cut_off_is_listed_as_damaged_with_its_counts(gaug, make_airports):
     root = make_airports("10 20\n20 30\n30 40\n40 50\n", size=(5, 5))
-    code, out, _ = run_main("datasets", "--data-root", root)
+    code, out, _ = gaug("datasets", "--data-root", root)
     assert code == 0
     assert "it has 5 nodes and 4 edges, where it should have 5 and 5." in out
 
 
 @pytest.mark.parametrize("arguments", [("--no-such-option",), ("fetch",), ("burn", "cora")])
-def test_a_command_that_is_not_understood_ends_with_2(run_main, arguments):
-    code, out, err = run_main("datasets", *arguments)
+def test_a_command_that_is_not_understood_ends_with_2(gaug, arguments):
+    code, out, err = gaug("datasets", *arguments)
     assert code == 2
     assert out == ""
     assert "Traceback" not in err

@@ -1,42 +1,15 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from gaug.cli import options
-from gaug.cli.main import main
 from gaug.studies import figure1
 from gaug.studies.figure1 import mean_and_spread
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PAPER = ("92.4", "90.4", "91.0", "98.6", "95.6")
-
-
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def gaug(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Result]:
-    """Runs the program in this process."""
-
-    def run(*arguments: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["gaug", *arguments])
-        monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # Typer sets one
-        monkeypatch.setattr(options.state, "debug", False)
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Result(int(ended.value.code or 0), *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture

@@ -1,54 +1,22 @@
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from contextlib import closing
-from typing import Any, NamedTuple
 
 import pytest
 
 from gaug import experiment
-from gaug.cli import options
-from gaug.cli.main import main
 from gaug.data import readers
 from gaug.data.catalog import CATALOG, Entry
 from gaug.store import Store
+from tests.cli.conftest import refuse_training
 
 CELL = ("reproduce", "table2", "--graphs", "cora", "--models", "gcn", "--methods", "none")
 
 
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def gaug(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Result]:
-    """Runs the program in this process, with the karate club in the place of Cora."""
+@pytest.fixture(autouse=True)
+def _karate_in_the_place_of_cora(monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in = Entry("cora", "", "", (), readers.read_karate, "as-is", "stratified", "embedded")
     monkeypatch.setitem(CATALOG, "cora", stand_in)
-
-    def run(*arguments: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["gaug", *arguments])
-        monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # Typer sets one
-        monkeypatch.setattr(options.state, "debug", False)
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Result(int(ended.value.code or 0), *capsys.readouterr())
-
-    return run
-
-
-def refuse_training(*arguments: Any, **options: Any) -> Any:
-    pytest.fail("a run was trained")
-
-
-@pytest.fixture
-def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "train_run", refuse_training)
 
 
 def scores() -> list[float]:

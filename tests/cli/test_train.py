@@ -3,9 +3,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from gaug.cli import options
 from gaug.cli.main import main
 from gaug.errors import ConfigError
 from gaug.store import RunRecord, Store
+from tests.cli.conftest import refuse_training
 
 KARATE = ("train", "karate", "--split", "stratified", "--set", "train_fraction=0.2")
 SHORT = (*KARATE, "--set", "epochs=5", "--runs", "2")
@@ -33,38 +33,6 @@ KEYS = {
     "peak_memory_mb",
     "record_ids",
 }
-
-
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def gaug(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Result]:
-    """Runs the program in this process."""
-
-    def run(*arguments: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["gaug", *arguments])
-        monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # Typer sets one
-        monkeypatch.setattr(options.state, "debug", False)
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Result(int(ended.value.code or 0), *capsys.readouterr())
-
-    return run
-
-
-def refuse_training(*arguments: Any, **options: Any) -> Any:
-    pytest.fail("a run was trained")
-
-
-@pytest.fixture
-def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "train_run", refuse_training)
 
 
 def records(url: str | None = None) -> list[RunRecord]:
