@@ -178,7 +178,7 @@ def test_an_unknown_group_is_refused_with_the_full_names():
 
 @pytest.mark.parametrize("assignment", ["salt", "=1", " = 1", ""])
 def test_an_assignment_without_name_or_equals_sign_is_refused(assignment):
-    with pytest.raises(ConfigError, match=r"^--set takes name=value, got"):
+    with pytest.raises(ConfigError, match=r"^A setting must read name=value, got"):
         apply_settings(GROUPS, [assignment])
 
 

@@ -34,4 +34,7 @@ def test_missing_data_is_a_missing_file_and_keeps_its_message():
 def test_an_unknown_name_is_a_config_error_that_lists_the_known_names_in_order():
     error = errors.unknown_name("method", "dropegde", ["none", "dropedge"])
     assert isinstance(error, errors.ConfigError)
-    assert str(error) == "Unknown method 'dropegde'. Choose from: dropedge, none."
+    assert (
+        str(error)
+        == "Unknown method 'dropegde'. Choose from: dropedge, none. Did you mean 'dropedge'?"
+    )

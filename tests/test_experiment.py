@@ -387,3 +387,21 @@ def test_a_single_value_has_no_spread_and_others_the_sample_deviation():
 def test_nothing_cannot_be_summarised():
     with pytest.raises(ValueError, match="no records"):
         summarise([])
+
+
+def test_settings_may_be_a_dict():
+    by_text = Experiment.of("karate", settings=["epochs=7", "hidden=9"])
+    assert Experiment.of("karate", settings={"epochs": 7, "hidden": 9}) == by_text
+
+
+@pytest.mark.parametrize(
+    ("setting", "owner"),
+    [
+        ("predictor=ra", "--method gaug-m"),
+        ("drop_fraction=0.3", "--method dropedge"),
+        ("heads=2", "--model gat"),
+    ],
+)
+def test_a_setting_of_something_else_is_refused_with_what_it_goes_with(setting, owner):
+    with pytest.raises(ConfigError, match=f"goes with {owner}"):
+        Experiment.of("karate", settings=[setting])

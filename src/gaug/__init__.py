@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from gaug.errors import GaugError
     from gaug.experiment import Experiment, run_experiment, summarise
     from gaug.graph import standardise
-    from gaug.models import GAT, GCN, MLP, GraphSAGE, JKNet
+    from gaug.models import (
+        GAT,
+        GCN,
+        MLP,
+        GATConfig,
+        GCNConfig,
+        GraphSAGE,
+        GraphSAGEConfig,
+        JKNet,
+        JKNetConfig,
+        MLPConfig,
+    )
     from gaug.store import RunRecord, Store
 
 # Where each public name lives. It is imported on first use: PyTorch takes seconds to import, and
@@ -26,12 +37,17 @@ _HOMES = {
     "DropEdgeConfig": "gaug.augment",
     "Experiment": "gaug.experiment",
     "GAT": "gaug.models",
+    "GATConfig": "gaug.models",
     "GAugM": "gaug.augment",
     "GCN": "gaug.models",
+    "GCNConfig": "gaug.models",
     "GaugError": "gaug.errors",
     "GraphSAGE": "gaug.models",
+    "GraphSAGEConfig": "gaug.models",
     "JKNet": "gaug.models",
+    "JKNetConfig": "gaug.models",
     "MLP": "gaug.models",
+    "MLPConfig": "gaug.models",
     "NoAugmentation": "gaug.augment",
     "RunRecord": "gaug.store",
     "SplitConfig": "gaug.data.splits",
@@ -52,10 +68,15 @@ __all__ = [
     "DropEdge",
     "DropEdgeConfig",
     "Experiment",
+    "GATConfig",
     "GAugM",
+    "GCNConfig",
     "GaugError",
     "GraphSAGE",
+    "GraphSAGEConfig",
     "JKNet",
+    "JKNetConfig",
+    "MLPConfig",
     "NoAugmentation",
     "RunRecord",
     "SplitConfig",

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gaug.errors import ConfigError
+from gaug.errors import ConfigError, unknown_name
 
 C = TypeVar("C", bound="Config")
 
@@ -87,12 +87,17 @@ def parse_value(config_type: type[Config], name: str, text: str) -> Any:
     raise ConfigError(f"{name} must be {_describe(hint)}, got {text!r}.")
 
 
-def apply_settings(groups: Mapping[str, Config], assignments: Sequence[str]) -> dict[str, Config]:
+def apply_settings(
+    groups: Mapping[str, Config],
+    assignments: Sequence[str],
+    elsewhere: Mapping[str, type[Config]] | None = None,
+) -> dict[str, Config]:
     """Change the settings of several groups by ``name=value`` or ``group.name=value``.
 
     Args:
         groups: The groups by name, for instance ``{"model": GCNConfig(), "training": ...}``.
         assignments: Texts as a user gives them to ``--set``.
+        elsewhere: Groups that are not in use, by what would bring them in; for the error message.
 
     Returns:
         New groups under the same names; the given ones are unchanged.
@@ -102,8 +107,8 @@ def apply_settings(groups: Mapping[str, Config], assignments: Sequence[str]) -> 
         key, equals, text = assignment.partition("=")
         key = key.strip()
         if not equals or not key:
-            raise ConfigError(f"--set takes name=value, got {assignment!r}.")
-        group = _find_group(groups, key)
+            raise ConfigError(f"A setting must read name=value, got {assignment!r}.")
+        group = _find_group(groups, key, elsewhere or {})
         name = key.rpartition(".")[2]
         changes[group][name] = parse_value(type(groups[group]), name, text.strip())
     return {
@@ -114,7 +119,9 @@ def apply_settings(groups: Mapping[str, Config], assignments: Sequence[str]) -> 
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def _find_group(groups: Mapping[str, Config], key: str) -> str:
+def _find_group(
+    groups: Mapping[str, Config], key: str, elsewhere: Mapping[str, type[Config]]
+) -> str:
     prefix, _, name = key.rpartition(".")
     owners = [
         group
@@ -126,12 +133,19 @@ def _find_group(groups: Mapping[str, Config], key: str) -> str:
     if owners:
         which = " or ".join(f"{owner}.{name}" for owner in owners)
         raise ConfigError(f"Setting {name!r} is not unique. Write {which}.")
+    owners = [
+        what
+        for what, config in elsewhere.items()
+        if name in {f.name for f in dataclasses.fields(config)}
+    ]
+    if owners:
+        raise ConfigError(f"Setting {key!r} goes with {' or '.join(owners)}.")
     known = sorted(
         f.name if not prefix else f"{group}.{f.name}"
         for group, config in groups.items()
         for f in dataclasses.fields(config)
     )
-    raise ConfigError(f"Unknown setting {key!r}. Choose from: {', '.join(known)}.")
+    raise unknown_name("setting", key, known)
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ A message names the subject, the rule, the value and, where there is one, the re
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 
@@ -36,6 +37,9 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
     """The error for a name that is not in a registry.
 
     >>> str(unknown_name("model", "gnc", ["gcn", "gat"]))
-    "Unknown model 'gnc'. Choose from: gat, gcn."
+    "Unknown model 'gnc'. Choose from: gat, gcn. Did you mean 'gcn'?"
     """
-    return ConfigError(f"Unknown {kind} {name!r}. Choose from: {', '.join(sorted(known))}.")
+    known = sorted(known)
+    close = difflib.get_close_matches(name.lower(), known, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return ConfigError(f"Unknown {kind} {name!r}. Choose from: {', '.join(known)}.{hint}")

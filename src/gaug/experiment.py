@@ -6,7 +6,7 @@ import functools
 import platform
 import statistics
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -14,17 +14,17 @@ from typing import Any, cast
 
 import torch
 
-from gaug.augment import build_method, method_config, part_configs
+from gaug.augment import METHOD_CONFIGS, build_method, method_config, part_configs
 from gaug.augment.base import Augmentation, MethodConfig
 from gaug.config import Config, apply_settings
 from gaug.data.catalog import find_entry, load_graph
 from gaug.data.features import DataConfig
 from gaug.data.splits import SplitConfig, make_split
-from gaug.edge_predictors import PredictorConfig
+from gaug.edge_predictors import PREDICTOR_CONFIGS, PredictorConfig
 from gaug.errors import ConfigError
 from gaug.graph import graph_hash
 from gaug.measure import measured
-from gaug.models import build_model, model_config
+from gaug.models import MODEL_CONFIGS, build_model, model_config
 from gaug.models.base import ModelConfig
 from gaug.store import RunKey, RunRecord, Store
 from gaug.training.loop import (
@@ -78,13 +78,26 @@ class Experiment:
         *,
         model: str = "gcn",
         method: str = "none",
-        settings: Sequence[str] = (),
+        settings: Sequence[str] | Mapping[str, Any] = (),
         split: str | None = None,
         seed: int = 0,
         threads: int = 1,
         device: str = "cpu",
     ) -> Experiment:
-        """An experiment from names and ``name=value`` settings, as the command line gives them."""
+        """An experiment from names and settings.
+
+        Args:
+            graph: Name in the catalog.
+            model: Name of the model.
+            method: Name of the method.
+            settings: Any settings, as ``["epochs=50", …]`` or ``{"epochs": 50, …}``.
+            split: Kind of split or a path, or None for the graph's own default.
+            seed: Seed that the seeds of all runs derive from.
+            threads: Threads of each run.
+            device: Where to compute.
+        """
+        if isinstance(settings, Mapping):
+            settings = [f"{name}={value}" for name, value in settings.items()]
         if seed < 0:
             raise ConfigError(f"seed must be at least 0, got {seed}.")
         if threads < 1:
@@ -93,8 +106,8 @@ class Experiment:
         base = method_config(method)
         # Which predictors a method has depends on a setting of its own, so that comes first.
         own = [text for text in settings if text.partition("=")[0].strip() == "predictor"]
-        chosen = cast("MethodConfig", apply_settings({"method": base}, own)["method"])
-        parts = part_configs(chosen)
+        chosen = apply_settings({"method": base}, own if hasattr(base, "predictor") else [])
+        parts = part_configs(cast("MethodConfig", chosen["method"]))
         groups: dict[str, Config] = {
             "model": model_config(model),
             "method": base,
@@ -103,7 +116,12 @@ class Experiment:
             "split_config": SplitConfig(),
             **parts,
         }
-        changed: dict[str, Any] = dict(apply_settings(groups, settings))
+        elsewhere: dict[str, type[Config]] = {
+            **{f"--model {name}": config for name, config in MODEL_CONFIGS.items()},
+            **{f"--method {name}": config for name, config in METHOD_CONFIGS.items()},
+            **{f"predictor={name}": config for name, config in PREDICTOR_CONFIGS.items()},
+        }
+        changed: dict[str, Any] = dict(apply_settings(groups, settings, elsewhere))
         changed["parts"] = {name: changed.pop(name) for name in parts}
         return cls(graph, split=split, seed=seed, threads=threads, device=device, **changed)
 
@@ -258,9 +276,9 @@ def run_experiment(
 
 def check_device(device: str) -> None:
     """Raise if there is no such device here."""
+    if device.partition(":")[0] not in ("cpu", "cuda", "mps", "xpu"):
+        raise ConfigError(f"There is no device {device!r} here: it must be cpu, cuda, mps or xpu.")
     try:
-        if torch.device(device).type not in ("cpu", "cuda", "mps", "xpu"):
-            raise NotImplementedError("it must be cpu, cuda, mps or xpu.")
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]

@@ -23,11 +23,12 @@ from gaug.sparse import csr_tensor, to_csr
 SPARSE_BELOW = 0.2
 
 
-def standardise(data: Data) -> tuple[Data, list[str]]:
+def standardise(data: Data, *, require_features: bool = True) -> tuple[Data, list[str]]:
     """Turn any `Data` into a valid graph, or refuse it.
 
     Args:
         data: A graph with at least ``edge_index`` and ``x``. It is not changed.
+        require_features: Whether a graph without ``x`` is refused.
 
     Returns:
         A new `Data` and notes, one sentence for each thing that was changed on the way.
@@ -36,7 +37,7 @@ def standardise(data: Data) -> tuple[Data, list[str]]:
         DataError: Where the meaning of the input is not clear, with the place and the rule.
     """
     notes: list[str] = []
-    num_nodes = _checked_num_nodes(data)
+    num_nodes = _checked_num_nodes(data, require_features=require_features)
     edge_index, edge_weight = _undirected_edges(data, num_nodes, notes)
     valid = data.clone()
     for key in data.keys():  # noqa: SIM118 - a Data is not a dict
@@ -47,7 +48,8 @@ def standardise(data: Data) -> tuple[Data, list[str]]:
     valid.edge_index = edge_index
     if edge_weight is not None:
         valid.edge_weight = edge_weight
-    valid.x = _checked_features(data, num_nodes)
+    if data.x is not None:
+        valid.x = _checked_features(data, num_nodes)
     if data.y is not None:
         valid.y = _checked_labels(data.y, num_nodes)
     valid.num_nodes = num_nodes
@@ -125,7 +127,9 @@ def graph_hash(data: Data) -> str:
     """A short fingerprint of nodes, edges, features and labels."""
     digest = hashlib.sha256(str(data.num_nodes).encode())
     parts = [data.edge_index, data.get("edge_weight"), data.y]
-    if data.x.layout == torch.sparse_csr:
+    if data.x is None:
+        parts.append(None)
+    elif data.x.layout == torch.sparse_csr:
         parts += [data.x.crow_indices(), data.x.col_indices(), data.x.values()]
     else:
         parts.append(data.x)
@@ -176,10 +180,10 @@ def compact_features(x: Tensor) -> Tensor:
     return x
 
 
-def _checked_num_nodes(data: Data) -> int:
+def _checked_num_nodes(data: Data, *, require_features: bool) -> int:
     if data.edge_index is None:
         raise DataError("The graph has no edge_index: it must be a tensor of shape [2, E].")
-    if data.x is None:
+    if data.x is None and require_features:
         raise DataError(
             "The graph has no features x. Give a matrix of shape [N, F], for instance one-hot"
             " degrees by torch_geometric.transforms.OneHotDegree."
@@ -190,9 +194,9 @@ def _checked_num_nodes(data: Data) -> int:
             "edge_index must be a tensor of 64-bit integers of shape [2, E],"
             f" got {edge_index.dtype} of shape {list(edge_index.shape)}."
         )
-    if data.x.dim() != 2:
+    if data.x is not None and data.x.dim() != 2:
         raise DataError(f"x must be a matrix of shape [N, F], got shape {list(data.x.shape)}.")
-    num_nodes = int(data.x.size(0))
+    num_nodes = int(data.num_nodes if data.x is None else data.x.size(0))
     if data.num_nodes != num_nodes:
         raise DataError(f"x must have one row a node ({data.num_nodes}), got {num_nodes}.")
     if num_nodes == 0:
@@ -205,10 +209,7 @@ def _checked_num_nodes(data: Data) -> int:
     low, high = int(edge_index.min()), int(edge_index.max())
     if low < 0 or high >= num_nodes:
         bad = low if low < 0 else high
-        raise DataError(
-            f"edge_index must hold node ids from 0 to {num_nodes - 1} (x has {num_nodes} rows),"
-            f" got {bad}."
-        )
+        raise DataError(f"edge_index must hold node ids from 0 to {num_nodes - 1}, got {bad}.")
     return num_nodes
 
 
@@ -226,7 +227,7 @@ def _undirected_edges(data: Data, num_nodes: int, notes: list[str]) -> tuple[Ten
         weight = weight.float()
     if contains_self_loops(edge_index):
         loops = int((edge_index[0] == edge_index[1]).sum())
-        notes.append(f"Left out {loops:,} self-loops; each layer adds its own.")
+        notes.append(f"Left out self-loops ({loops:,}); each layer adds its own.")
         edge_index, weight = remove_self_loops(edge_index, weight)
         if edge_index.numel() == 0:
             raise DataError("The graph has no edges but self-loops.")

@@ -177,7 +177,7 @@ class Store:
     def _make_or_check_tables_once(self) -> None:
         tables = set(sqlalchemy.inspect(self._engine).get_table_names())
         ours = set(_Base.metadata.tables)
-        if tables and not tables & ours:
+        if tables and "gaug_schema" not in tables:
             raise StoreError(
                 f"The database {self.url} holds tables of something else."
                 " Give another one by --store."
@@ -232,6 +232,7 @@ def _make_engine(url: str) -> sqlalchemy.Engine:
 
 
 _HINTS = {
+    "load plugin": "Give a file, or a URL of a database that SQLAlchemy knows, by --store.",
     "unable to open": "Check that its folder exists and is writable, or give another by --store.",
     "readonly": "The file is read-only. Give another by --store.",
     "locked": "Another process holds it. Try again when that has finished.",
@@ -243,5 +244,7 @@ _HINTS = {
 
 def _reason(error: BaseException) -> str:
     text = str(getattr(error, "orig", None) or error).splitlines()[0].rstrip(".")
+    if isinstance(error, ModuleNotFoundError):
+        return f"its driver is missing. Run 'pip install {error.name}'."
     hints = (hint for words, hint in _HINTS.items() if words in text)
     return f"{text}. {next(hints, 'Give another store by --store.')}"

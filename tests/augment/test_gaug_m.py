@@ -180,3 +180,26 @@ def test_an_unfitted_predictor_and_pairs_out_of_range_are_refused(data: Data) ->
 def test_a_graph_of_two_nodes_has_nothing_to_add() -> None:
     valid, _ = standardise(Data(x=torch.eye(2), edge_index=torch.tensor([[0], [1]])))
     assert GAugM("ra", 0.0, 1.0)(valid).num_edges == 0
+
+
+def test_a_directed_graph_with_repeats_is_made_valid_with_a_warning() -> None:
+    edge_index = torch.tensor([[0, 1, 1, 2, 3, 3], [1, 2, 2, 3, 0, 3]])
+    raw = Data(x=torch.eye(4), edge_index=edge_index)
+    with pytest.warns(UserWarning, match="Made the graph undirected"):
+        better = GAugM("jaccard", 0.25, 0.0)(raw)
+    # A cycle of four nodes: both diagonals share two neighbours, the first is added.
+    assert better.added_edges.t().tolist() == [[0, 2]]
+    assert better.num_edges == 10
+    assert torch.equal(raw.edge_index, edge_index)
+
+
+def test_a_graph_without_features_is_enough_for_predictors_that_look_at_edges_only() -> None:
+    raw = Data(edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]), num_nodes=4)
+    with pytest.warns(UserWarning, match="undirected"):
+        assert GAugM("ra", 0.5, 0.0)(raw).num_edges == 8
+    with pytest.raises(DataError, match="no features x"):
+        GAugM("gae", 0.5, 0.0)(raw)
+
+
+def test_it_prints_its_settings() -> None:
+    assert repr(GAugM("ra", 0.2, 0.1)).startswith("GAugM(predictor='ra', add_fraction=0.2, remove")

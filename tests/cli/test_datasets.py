@@ -107,7 +107,8 @@ def test_fetching_an_unknown_graph_ends_with_2_and_one_line_with_the_names(gaug,
     code, out, err = gaug("datasets", "fetch", "coar", "--data-root", tmp_path)
     assert code == 2
     assert out == ""
-    assert err == f"gaug: Unknown graph 'coar'. Choose from: {', '.join(sorted(CATALOG))}.\n"
+    known = ", ".join(sorted(CATALOG))
+    assert err == f"gaug: Unknown graph 'coar'. Choose from: {known}. Did you mean 'cora'?\n"
 
 
 def test_a_damaged_graph_is_listed_as_damaged_with_its_error_below_and_the_others_as_ever(

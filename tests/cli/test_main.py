@@ -52,7 +52,10 @@ def test_an_error_is_one_line_without_a_traceback():
     result = start("reproduce", "table9")
     assert result.returncode == 2
     assert result.stdout == ""
-    assert result.stderr == "gaug: Unknown table or figure 'table9'. Choose from: table2.\n"
+    assert (
+        result.stderr
+        == "gaug: Unknown table or figure 'table9'. Choose from: table2. Did you mean 'table2'?\n"
+    )
 
 
 def test_debug_shows_the_traceback_of_an_error():

@@ -33,10 +33,10 @@ def test_without_a_terminal_it_prints_a_line_now_and_then(clock, capsys):
         clock.now += 60
         move(1.5)
         move(1.6)
-        assert capsys.readouterr().err == "karate, gcn: 1.5 of 4 runs\n"
+        assert capsys.readouterr().err == "karate, gcn: 1 of 4 runs\n"
         clock.now += 60
         move(4)
-        assert capsys.readouterr().err == "karate, gcn: 4.0 of 4 runs\n"
+        assert capsys.readouterr().err == "karate, gcn: 4 of 4 runs\n"
 
 
 def test_quiet_prints_nothing(clock, capsys):

@@ -140,7 +140,7 @@ def test_a_run_that_diverges_says_so_on_standard_error_and_on_record(gaug):
         (["karate", "--set", "epoch=5"], "Unknown setting 'epoch'. Choose from:"),
         (["karate", "--split", "rndom"], "Unknown split 'rndom'. Choose from:"),
         (["karate", "--split", "public"], "no public split. Choose from:"),
-        (["karate", "--set", "epochs"], "--set takes name=value, got 'epochs'."),
+        (["karate", "--set", "epochs"], "A setting must read name=value, got 'epochs'."),
         (["karate", "--set", "epochs=2.5"], "epochs must be a whole number, got '2.5'."),
         (["karate", "--set", "dropout=-0.1"], "dropout must be in [0, 1), got -0.1."),
         (["karate", "--set", "learning_rate=nan"], "learning_rate must be finite, got nan."),

@@ -102,8 +102,9 @@ def assert_same(first, second):
 def test_an_unknown_name_is_refused_with_all_names(use):
     with pytest.raises(ConfigError, match=r"^Unknown graph 'coar'. Choose from: ") as error:
         use("coar")
-    listed = str(error.value).split("Choose from: ")[1].rstrip(".").split(", ")
-    assert listed == sorted(CATALOG)
+    listed, hint = str(error.value).split("Choose from: ")[1].split(". ")
+    assert listed.split(", ") == sorted(CATALOG)
+    assert hint == "Did you mean 'cora'?"
 
 
 def test_every_entry_is_found_by_its_name():

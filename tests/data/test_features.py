@@ -91,7 +91,9 @@ def test_features_stay_in_single_precision(scaling, sparse):
 
 
 def test_an_unknown_scaling_is_refused_with_the_known_ones():
-    message = "^Unknown feature_scaling 'row'. Choose from: as-is, columns, rows.$"
+    message = (
+        r"^Unknown feature_scaling 'row'\. Choose from: as-is, columns, rows\. Did you mean 'rows'"
+    )
     with pytest.raises(ConfigError, match=message):
         scale_features(torch.ones(1, 1), "row")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -31,10 +32,12 @@ from gaug.edge_predictors.fitted import (
     UserPredictor,
     fit_once,
 )
+from gaug.graph import standardise
 from gaug.pairs.ranking import OnShare, RankedPairs
 from gaug.sparse import SparseMatrix
 
 _FRACTION = Range(0, 1)
+_LOOK_AT_FEATURES = {"gae", "vgae", "features"}
 
 
 @dataclass(frozen=True)
@@ -147,15 +150,27 @@ class GAugM(Augmentation):
         self.seed = seed
 
     def __call__(self, data: Data) -> Data:
-        """The better graph; the given one is unchanged."""
-        found = self.find_change(data)
-        better = found.change.apply(data)
+        """The better graph; the given one is unchanged.
+
+        A graph that is directed or has repeated edges or self-loops is made a valid one first,
+        with a warning that says so.
+        """
+        parts = set(self.predictor_settings)
+        valid, notes = standardise(data, require_features=bool(parts & _LOOK_AT_FEATURES))
+        if notes:
+            warnings.warn(" ".join(notes), stacklevel=2)
+        found = self.find_change(valid)
+        better = found.change.apply(valid)
         better.added_edges, better.added_logits = found.added.pairs, found.added.logits
         better.removed_edges, better.removed_logits = found.removed.pairs, found.removed.logits
         return better
 
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.config.to_dict().items())
+        return f"GAugM({settings})"
+
     def find_change(self, data: Data, *, on_share: OnShare | None = None) -> ScoredChange:
-        """What to add and remove, best first."""
+        """What to add to a valid graph and what to remove, best first."""
         num_edges = data.num_edges // 2
         predictor = self._fitted(data)
         added = predictor.top_non_edges(

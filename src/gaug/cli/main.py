@@ -12,6 +12,7 @@ from gaug.cli.augment import augment
 from gaug.cli.datasets import datasets_app
 from gaug.cli.demo import demo
 from gaug.cli.reproduce import reproduce
+from gaug.cli.settings import settings
 from gaug.cli.train import train
 from gaug.errors import ConfigError, GaugError
 
@@ -25,6 +26,7 @@ app.command()(demo)
 app.add_typer(datasets_app, name="datasets")
 app.command()(augment)
 app.command()(train)
+app.command()(settings)
 app.command()(reproduce)
 
 
@@ -55,6 +57,12 @@ def main() -> None:
             raise
         print(f"gaug: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
+    except (MemoryError, RuntimeError) as error:
+        no_memory = isinstance(error, MemoryError) or "allocate memory" in str(error)
+        if options.state.debug or not no_memory:
+            raise
+        print("gaug: There is not enough memory for this. Try smaller settings.", file=sys.stderr)
+        sys.exit(1)
     except SystemExit as leave:  # Typer turns Ctrl-C into this code, without a word
         if leave.code == 130 and not options.state.interruption_told:
             print("gaug: Interrupted.", file=sys.stderr)

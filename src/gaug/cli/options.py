@@ -34,8 +34,7 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Any setting of the model, the method, the training, the split or the data;"
-        " repeatable.",
+        help="Any setting; 'gaug settings' lists them. Repeatable.",
     ),
 ]
 Split = Annotated[
@@ -63,7 +62,9 @@ StoreUrl = Annotated[
         "--store", help="Where run records go: a file or a SQLAlchemy URL. Also GAUG_STORE."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON on standard output and nothing else there.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
 Debug = Annotated[
     bool,

@@ -43,6 +43,6 @@ def run_progress(what: str, runs: int, *, quiet: bool) -> Iterator[Callable[[flo
             bar.update(task, completed=round(done, 1))
             if bar.disable and not quiet and time.monotonic() >= next_line:
                 next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
-                console.print(f"{what}: {done:.1f} of {runs} runs", highlight=False)
+                console.print(f"{what}: {int(done)} of {runs} runs", highlight=False)
 
         yield move

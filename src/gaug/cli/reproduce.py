@@ -57,6 +57,8 @@ def reproduce(
         _part("model", models, table2.MODELS),
         _part("method", methods, table2.METHODS),
     )
+    if not chosen:
+        raise ConfigError("No cell of table 2 is chosen: an MLP uses no edges and has no methods.")
     opened = Store(store)
     results = []
     for number, cell in enumerate(chosen, start=1):

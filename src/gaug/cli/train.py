@@ -105,11 +105,10 @@ def print_summary(summary: dict[str, Any], store: str) -> None:
         f" split {summary['split']['name']}, {runs} run{'s' if runs > 1 else ''}",
         markup=False,
     )
-    console.print(f"  test micro-F1        {summary['test_mean']:.1f} ± {summary['test_std']:.1f}")
-    if summary["val_mean"] is not None:
-        console.print(
-            f"  validation micro-F1  {summary['val_mean']:.1f} ± {summary['val_std']:.1f}"
-        )
+    for title, part in (("test micro-F1      ", "test"), ("validation micro-F1", "val")):
+        if summary[f"{part}_mean"] is not None:
+            spread = f" ± {summary[f'{part}_std']:.1f}" if runs > 1 else ""
+            console.print(f"  {title}  {summary[f'{part}_mean']:.1f}{spread}")
     console.print(
         f"  {summary['seconds_per_run']:.1f} s and {summary['peak_memory_mb']:,.0f} MB a run;"
         f" on record in {store}",

@@ -146,6 +146,11 @@ def load_graph(name: str, root: Path | None = None, scaling: str = "default") ->
     entry = find_entry(name)
     folder = data_root(root)
     missing = entry.missing(folder)
+    if missing and not folder.is_dir():
+        raise MissingDataError(
+            f"The data folder {folder} does not exist. Set --data-root or GAUG_DATA to the folder"
+            f" of your graphs, or run 'gaug datasets fetch {name}' to make it."
+        )
     if missing:
         raise MissingDataError(
             f"Graph {name!r} is not in the data folder {folder}: {_listed(missing, folder)}"

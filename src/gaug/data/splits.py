@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,6 +112,8 @@ def read_split(path: Path, data: Data) -> Split:
     """A split from an ``.npz`` file with arrays of node ids ``train``, ``val`` and ``test``."""
     if not path.is_file():
         raise DataError(f"There is no split file {path}.")
+    if not zipfile.is_zipfile(path):
+        raise DataError(f"{path} is not a readable .npz file of numbers. Make one by numpy.savez.")
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             missing = [part for part in PARTS if part not in arrays]

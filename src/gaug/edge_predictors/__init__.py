@@ -100,7 +100,9 @@ def build_predictor(
         config = settings[name]
         if isinstance(config, OmniscientConfig):
             if labels is None:
-                raise ConfigError("The omniscient predictor needs the labels of all nodes.")
+                raise ConfigError(
+                    "The omniscient predictor needs the labels of all nodes: pass labels=data.y."
+                )
             built.append(OmniscientPredictor(labels, config))
         else:
             built.append(_BUILDERS[type(config)](config))

@@ -1,0 +1,64 @@
+"""gaug settings: every setting that --set takes."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+
+from gaug.cli import options
+
+
+def settings(as_json: options.Json = False, debug: options.Debug = False) -> None:
+    """List every setting that --set takes: what it goes with, its default and its range."""
+    rows = _rows()
+    if as_json:
+        print(json.dumps(rows))
+        return
+    console = Console(highlight=False)
+    for group, members in itertools.groupby(rows, key=lambda row: row["group"]):
+        console.print(f"[bold]{group}[/bold]")
+        for row in members:
+            allowed = f"; {row['range']}" if row["range"] else ""
+            console.print(f"  {row['name']} = {row['default']}{allowed}", markup=False)
+            console.print(Padding(row["help"], (0, 0, 0, 6)))
+
+
+def _rows() -> list[dict[str, Any]]:
+    from gaug.augment import METHOD_CONFIGS
+    from gaug.config import Config
+    from gaug.data.features import DataConfig
+    from gaug.data.splits import SplitConfig
+    from gaug.edge_predictors import PREDICTOR_CONFIGS
+    from gaug.models import MODEL_CONFIGS
+    from gaug.training.loop import TrainingConfig
+
+    groups: dict[str, type[Config]] = {
+        **{f"--model {name}": config for name, config in MODEL_CONFIGS.items()},
+        **{f"--method {name}": config for name, config in METHOD_CONFIGS.items()},
+        **{f"predictor={name}": config for name, config in PREDICTOR_CONFIGS.items()},
+        "training": TrainingConfig,
+        "--split": SplitConfig,
+        "graph": DataConfig,
+    }
+    return [
+        {
+            "group": group,
+            "name": field.name,
+            "default": field.default,
+            "range": _allowed(field.metadata),
+            "help": field.metadata["help"],
+        }
+        for group, config in groups.items()
+        for field in dataclasses.fields(config)
+    ]
+
+
+def _allowed(metadata: Any) -> str:
+    if metadata["choices"] is not None:
+        return " ".join(metadata["choices"])
+    return "" if metadata["within"] is None else str(metadata["within"])

@@ -1,0 +1,29 @@
+"""Every setting is listed, and each listed default can be set."""
+
+from __future__ import annotations
+
+import json
+
+from gaug.experiment import Experiment
+
+
+def test_each_listed_setting_can_be_set_to_its_default(gaug):
+    rows = json.loads(gaug("settings", "--json").out)
+    assert len(rows) > 30
+    for row in rows:
+        kind, _, name = row["group"].partition(" ")
+        assignment = f"{row['name']}={row['default']}"
+        if kind == "--model":
+            Experiment.of("karate", model=name, settings=[assignment])
+        elif kind == "--method":
+            Experiment.of("karate", method=name, settings=[assignment])
+        elif kind.startswith("predictor="):
+            Experiment.of("karate", method="gaug-m", settings=[kind, assignment])
+        else:
+            Experiment.of("karate", settings=[assignment])
+
+
+def test_the_table_names_defaults_and_ranges(gaug):
+    out = gaug("settings").out
+    assert "learning_rate" in out
+    assert "in [0, 0.99]" in out
