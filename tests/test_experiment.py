@@ -20,10 +20,10 @@ from gaug.experiment import (
     Experiment,
     check_device,
     run_experiment,
-    software_versions,
     spread,
     summarise,
 )
+from gaug.provenance import software_versions
 from gaug.store import RunRecord, Store
 
 SETTINGS = ("train_fraction=0.2", "epochs=5")

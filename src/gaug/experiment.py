@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import platform
 import statistics
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,6 +22,7 @@ from gaug.graph import graph_hash
 from gaug.measure import measured
 from gaug.models import MODEL_CONFIGS, build_model, model_config
 from gaug.models.base import ModelConfig
+from gaug.provenance import checkout_commit, software_versions
 from gaug.store import RunKey, RunRecord, Store
 from gaug.training.loop import (
     OnEpoch,
@@ -343,28 +340,6 @@ def _record(experiment: Experiment, key: RunKey, split: str, outcome: Outcome) -
         seed=key.seed,
         run=key.run,
         versions=software_versions(),
-        commit=_commit(),
+        commit=checkout_commit(),
         **outcome.__dict__,
     )
-
-
-@functools.lru_cache(maxsize=1)
-def software_versions() -> dict[str, str]:
-    """Versions of gaug and of what its results stand on."""
-    packages = ("gaug", "torch", "torch_geometric", "numpy")
-    return {name: metadata.version(name) for name in packages} | {
-        "python": platform.python_version()
-    }
-
-
-@functools.lru_cache(maxsize=1)
-def _commit() -> str | None:
-    checkout = Path(__file__).parents[2]
-    if not (checkout / ".git").exists():
-        return None
-    command = ["git", "-C", str(checkout), "rev-parse", "HEAD"]
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return result.stdout.strip()
