@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -23,8 +24,9 @@ from gaug.errors import StoreError
 #: Version of the tables below; a store says which one it was made with.
 SCHEMA_VERSION = 1
 
-# How often to look again while other processes make the same tables.
-_TRIES = 5
+# How long to look again while other processes make the same tables, and what they cause.
+_SECONDS_TO_OPEN = 10.0
+_CONTENTION = ("exist", "unique", "locked")
 
 
 class _Base(DeclarativeBase):
@@ -165,14 +167,17 @@ class Store:
         self._engine.dispose()
 
     def _make_or_check_tables(self) -> None:
-        for _ in range(_TRIES - 1):
+        patience = time.monotonic() + _SECONDS_TO_OPEN
+        while True:
             try:
                 return self._make_or_check_tables_once()
             except DBAPIError as error:
-                # Another process makes them at the same moment: look again.
-                if not any(words in str(error).lower() for words in ("exist", "unique")):
+                # Another process makes them at the same moment: look again. SQLite does not wait
+                # for a lock where that could be for ever, as when two processes switch to WAL.
+                contended = any(words in str(error).lower() for words in _CONTENTION)
+                if not contended or time.monotonic() > patience:
                     raise
-        return self._make_or_check_tables_once()
+                time.sleep(0.02)
 
     def _make_or_check_tables_once(self) -> None:
         tables = set(sqlalchemy.inspect(self._engine).get_table_names())
