@@ -328,3 +328,15 @@ def test_a_plain_gcn_reaches_the_papers_score(graph: str, expected: float) -> No
         for seed in range(4)
     ]
     assert abs(np.mean(scores) - expected) < 1.5
+
+
+def test_a_run_may_say_what_a_user_should_know() -> None:
+    class Unchanged(NoAugmentation):
+        def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+            run = super().start(visible, generator)
+            run.warning = "It changed no edge."
+            return run
+
+    task, short = planted_task(), TrainingConfig(epochs=2)
+    assert run_gcn(task, short, method=Unchanged()).warning == "It changed no edge."
+    assert run_gcn(task, short).warning is None

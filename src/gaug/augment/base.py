@@ -97,7 +97,12 @@ class AugmentedRun:
     Args:
         visible: What the method may see.
         generator: Source of all randomness of the method in this run.
+
+    Attributes:
+        warning: What a user should know of this run, for instance that no edge was changed.
     """
+
+    warning: str | None = None
 
     def __init__(self, visible: Visible, generator: torch.Generator) -> None:
         self.visible = visible

@@ -57,7 +57,7 @@ class RunResult:
         probabilities: Class probabilities of every node.  [N, C]
         rounds: The rounds with their chosen weights as functions.
         history: One row an epoch, where asked.
-        warning: Why training stopped early, if something was wrong.
+        warning: Why training stopped early or what the method has to say, if something is wrong.
     """
 
     val_score: float | None
@@ -113,7 +113,7 @@ def train_run(
             current = run.next_round(result) if trainer.warning is None else None
         with torch.no_grad():
             probabilities = run.combine(trainer.results)
-    return trainer.finish(probabilities)
+    return trainer.finish(probabilities, run.warning)
 
 
 class _Trainer:
@@ -237,7 +237,7 @@ class _Trainer:
         self.results.append(result)
         return result
 
-    def finish(self, probabilities: Tensor) -> RunResult:
+    def finish(self, probabilities: Tensor, warning: str | None) -> RunResult:
         task = self.task
         # A probability above one half is a positive logit.
         scores = probabilities - 0.5 if task.multilabel else probabilities
@@ -250,7 +250,7 @@ class _Trainer:
             probabilities=probabilities,
             rounds=self.results,
             history=self.history,
-            warning=self.warning,
+            warning=" ".join(filter(None, [self.warning, warning])) or None,
         )
 
 
