@@ -123,10 +123,10 @@ def induced_subgraph(data: Data, keep: Tensor) -> Data:
     return kept
 
 
-def graph_hash(data: Data) -> str:
-    """A short fingerprint of nodes, edges, features and labels."""
+def graph_hash(data: Data, *, with_labels: bool = True) -> str:
+    """A short fingerprint of nodes, edges, features and, unless left out, labels."""
     digest = hashlib.sha256(str(data.num_nodes).encode())
-    parts = [data.edge_index, data.get("edge_weight"), data.y]
+    parts = [data.edge_index, data.get("edge_weight"), data.y if with_labels else None]
     if data.x is None:
         parts.append(None)
     elif data.x.layout == torch.sparse_csr:

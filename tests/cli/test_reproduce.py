@@ -31,10 +31,10 @@ def test_the_table_has_the_paper_s_number_beside_ours(gaug, tmp_path):
     first, second = scores()
     mean, deviation = (first + second) / 2, abs(first - second) / 2**0.5
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "| model | method | cora |"
-    assert lines[2] == f"| GCN | original | {mean:.1f} ± {deviation:.1f} (81.6) |"
+    assert lines[2] == "| model | method | cora |"
+    assert lines[4] == f"| GCN | original | {mean:.1f} ± {deviation:.1f} (81.6) |"
     assert "2 runs" in path.read_text(encoding="utf-8")
-    assert lines[2] in result.out
+    assert lines[4] in result.out
     assert [file.name for file in path.parent.iterdir()] == ["table2.md"]
 
 
@@ -59,10 +59,27 @@ def test_more_runs_do_only_the_missing_ones(gaug, tmp_path):
     assert len(scores()) == 3
 
 
+def test_a_method_s_settings_are_chosen_on_validation_and_told(gaug, tmp_path):
+    cell = ("reproduce", "table2", "--graphs", "cora", "--models", "gcn", "--methods", "dropedge")
+    result = gaug(*cell, "--runs", "2", "--data-root", str(tmp_path))
+    assert result.code == 0
+    with closing(Store()) as store:
+        records = store.all()
+    by_share: dict[float, list[float]] = {}
+    for record in records:
+        share = record.config["method"]["drop_fraction"]
+        by_share.setdefault(share, []).append(record.val_score)
+    best = max(by_share, key=lambda share: sum(by_share[share]))
+    assert set(by_share) == {0.2, 0.4, 0.6, 0.8}
+    assert f"| cora | GCN | DropEdge | `drop_fraction={best}` | 4 |" in result.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["table9"], "Unknown table or figure 'table9'. Choose from: table2."),
+        (["figure2", "--runs", "0"], "runs must be at least 1, got 0."),
+        (["figure2", "--out", "figure.jpeg"], "The picture must be .png, .svg or .pdf"),
+        (["table9"], "Unknown table or figure 'table9'. Choose from: figure2, table2."),
         (["table2", "--graphs", "cora,corra"], "Unknown graph 'corra'. Choose from:"),
         (["table2", "--models", "gnc"], "Unknown model 'gnc'. Choose from:"),
         (["table2", "--methods", "drop"], "Unknown method 'drop'. Choose from:"),
@@ -99,3 +116,18 @@ def test_a_table_that_cannot_be_written_is_one_line_and_keeps_the_runs(gaug, tmp
     assert str(path) in result.err
     assert len(scores()) == 1
     assert blocker.read_text() == "mine"
+
+
+def test_figure_2_counts_edges_by_kind_and_draws_them(gaug, tmp_path):
+    picture, table = tmp_path / "figure2.png", tmp_path / "figure2.md"
+    arguments = ("--out", str(picture), "--table", str(table), "--data-root", str(tmp_path))
+    result = gaug("reproduce", "figure2", "--runs", "1", *arguments)
+    assert result.code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    rows = [line for line in table.read_text(encoding="utf-8").splitlines() if "%" in line]
+    assert len(rows) == 44
+    # The karate club has 78 edges, 67 of them within a faction.
+    start = [row for row in rows if "| 0% | 67 | 11 |" in row]
+    gone = [row for row in rows if row.startswith("| Removed") and "| 100% | 0 | 0 |" in row]
+    assert (len(start), len(gone)) == (4, 2)
+    assert table.read_text(encoding="utf-8").strip() in result.out

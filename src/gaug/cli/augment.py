@@ -30,8 +30,9 @@ def augment(
     """
     from gaug.augment import GAugM
     from gaug.cli.progress import run_progress
+    from gaug.cli.writing import writing
     from gaug.data.catalog import load_graph
-    from gaug.errors import ConfigError, DataError
+    from gaug.errors import ConfigError
     from gaug.experiment import Experiment
     from gaug.graph import undirected_pairs
     from gaug.report.augmentation import check_folder, write_augmentation
@@ -46,10 +47,8 @@ def augment(
         found = method.find_change(data, on_share=move)
     better = found.change.apply(data)
     scores = method.edge_logits(data, undirected_pairs(data.edge_index))
-    try:
+    with writing("folder", out):
         summary = write_augmentation(out, data, better, found, scores, force=force)
-    except OSError as error:
-        raise DataError(f"The folder {out} cannot be written: {error.strerror}.") from error
     if as_json:
         print(json.dumps({"graph": graph, "out": str(out), **summary}))
     else:

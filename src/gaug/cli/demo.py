@@ -27,12 +27,10 @@ def demo(
     32 nodes.
     """
     from gaug.cli.progress import run_progress
-    from gaug.errors import ConfigError, DataError
+    from gaug.cli.writing import writing
 
-    if runs < 1:
-        raise ConfigError(f"runs must be at least 1, got {runs}.")
-    if out.suffix not in (".png", ".svg", ".pdf"):
-        raise ConfigError(f"The picture must be .png, .svg or .pdf, got {str(out)!r}.")
+    options.check_runs(runs)
+    options.check_picture(out)
     import torch
 
     from gaug.report.figure1 import draw_figure1
@@ -41,10 +39,8 @@ def demo(
     torch.set_num_threads(1)  # more than one only slow each other down on a graph this small
     with run_progress("karate club", runs, quiet=quiet) as move:
         figure = run_figure1(runs, seed, move)
-    try:
+    with writing("picture", out):
         draw_figure1(figure, out)
-    except OSError as error:
-        raise DataError(f"The picture {out} cannot be written: {error.strerror}.") from error
     if as_json:
         rows = [
             {

@@ -11,7 +11,7 @@ from gaug.cli import options
 from gaug.cli.augment import augment
 from gaug.cli.datasets import datasets_app
 from gaug.cli.demo import demo
-from gaug.cli.reproduce import reproduce
+from gaug.cli.reproduce import reproduce_app
 from gaug.cli.settings import settings
 from gaug.cli.train import train
 from gaug.errors import ConfigError, GaugError
@@ -27,7 +27,7 @@ app.add_typer(datasets_app, name="datasets")
 app.command()(augment)
 app.command()(train)
 app.command()(settings)
-app.command()(reproduce)
+app.add_typer(reproduce_app, name="reproduce")
 
 
 def _print_version(value: bool) -> None:

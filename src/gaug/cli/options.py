@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from gaug.errors import ConfigError
+
 
 class _State:
     """What the error handler needs to know of the command line."""
@@ -70,6 +72,18 @@ Debug = Annotated[
     bool,
     typer.Option("--debug", callback=_set_debug, help="Show where an error was raised."),
 ]
+
+
+def check_runs(runs: int) -> None:
+    """Raise unless there is at least one run, before anything is loaded."""
+    if runs < 1:
+        raise ConfigError(f"runs must be at least 1, got {runs}.")
+
+
+def check_picture(out: Path) -> None:
+    """Raise unless a picture can be written in this format."""
+    if out.suffix not in (".png", ".svg", ".pdf"):
+        raise ConfigError(f"The picture must be .png, .svg or .pdf, got {str(out)!r}.")
 
 
 def sensible_workers(workers: int | None, runs: int) -> int:

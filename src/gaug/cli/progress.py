@@ -21,13 +21,15 @@ _SECONDS_BETWEEN_LINES = 30.0
 
 
 @contextlib.contextmanager
-def run_progress(what: str, runs: int, *, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """A bar over runs; yields the function that moves it."""
+def run_progress(
+    what: str, total: int, *, quiet: bool, unit: str = "runs"
+) -> Iterator[Callable[[float], None]]:
+    """A bar over runs or other units; yields the function that moves it."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("runs,"),
+        TextColumn(f"{unit},"),
         TimeElapsedColumn(),
         TextColumn("gone,"),
         TimeRemainingColumn(),
@@ -35,7 +37,7 @@ def run_progress(what: str, runs: int, *, quiet: bool) -> Iterator[Callable[[flo
     )
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
-        task = bar.add_task(what, total=runs)
+        task = bar.add_task(what, total=total)
         next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
 
         def move(done: float) -> None:
@@ -43,6 +45,6 @@ def run_progress(what: str, runs: int, *, quiet: bool) -> Iterator[Callable[[flo
             bar.update(task, completed=round(done, 1))
             if bar.disable and not quiet and time.monotonic() >= next_line:
                 next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
-                console.print(f"{what}: {int(done)} of {runs} runs", highlight=False)
+                console.print(f"{what}: {int(done)} of {total} {unit}", highlight=False)
 
         yield move

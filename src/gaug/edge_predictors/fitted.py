@@ -88,7 +88,9 @@ def fit_once(
 ) -> RankedPredictor:
     """A predictor by name, fitted to this graph; taken over if it was fitted to it before."""
     settings = {name: config.to_dict() for name, config in sorted(configs.items())}
-    key = repr((text, settings, scale, seed, graph_hash(data), None if labels is None else "known"))
+    graph = graph_hash(data, with_labels=False)  # the same predictor whether labels are known
+    known = None if labels is None else labels.tolist()
+    key = repr((text, settings, scale, seed, graph, known))
     if key not in _kept:
         predictor = build_predictor(text, configs, scale=scale, labels=labels)
         _kept[key] = RankedPredictor(predictor.fit(data, seed))

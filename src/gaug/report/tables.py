@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from datetime import timezone
 
+from gaug.experiment import spread
 from gaug.studies.table2 import CellResult
 
 _MODEL_TITLES = {
@@ -14,7 +16,7 @@ _MODEL_TITLES = {
     "jknet": "JK-Net",
     "mlp": "MLP",
 }
-_METHOD_TITLES = {"none": "original", "dropedge": "DropEdge"}
+_METHOD_TITLES = {"none": "original", "dropedge": "DropEdge", "gaug-m": "GAug-M"}
 
 
 def table2_markdown(results: Sequence[CellResult], command: str) -> str:
@@ -23,6 +25,8 @@ def table2_markdown(results: Sequence[CellResult], command: str) -> str:
     rows = list(dict.fromkeys((result.cell.model, result.cell.method) for result in results))
     by_cell = {(r.cell.model, r.cell.method, r.cell.graph): r for r in results}
     lines = [
+        "# Table 2",
+        "",
         "| model | method | " + " | ".join(graphs) + " |",
         "| --- | --- |" + " --- |" * len(graphs),
     ]
@@ -31,13 +35,40 @@ def table2_markdown(results: Sequence[CellResult], command: str) -> str:
         texts = [_MODEL_TITLES.get(model, model), _METHOD_TITLES.get(method, method)]
         texts += ["–" if cell is None else _cell(cell) for cell in cells]
         lines.append("| " + " | ".join(texts) + " |")
-    return "\n".join([*lines, "", _provenance(results, command), ""])
+    return "\n".join([*lines, "", _provenance(results, command), *_choices(results), ""])
 
 
 def _cell(result: CellResult) -> str:
     text = f"{result.mean:.1f} ± {result.deviation:.1f}"
     paper = result.cell.paper
     return text if paper is None else f"{text} ({paper[0]:.1f})"
+
+
+def _choices(results: Sequence[CellResult]) -> list[str]:
+    """Which settings each cell has, where they were searched."""
+    chosen = [(result, result.choice) for result in results if result.choice is not None]
+    if not chosen:
+        return []
+    lines = [
+        "",
+        "## Settings",
+        "",
+        "Chosen by the mean validation score of a few runs each; the last column has it over all"
+        " runs of the chosen settings.",
+        "",
+        "| graph | model | method | chosen settings | settings tried | validation |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for result, choice in chosen:
+        cell = result.cell
+        settings = " ".join(f"{name}={value}" for name, value in choice.settings.items())
+        vals = [record.val_score for record in result.records if record.val_score is not None]
+        lines.append(
+            f"| {cell.graph} | {_MODEL_TITLES.get(cell.model, cell.model)}"
+            f" | {_METHOD_TITLES.get(cell.method, cell.method)} | `{settings}`"
+            f" | {len(choice.trials)} | {statistics.fmean(vals):.1f} ± {spread(vals):.1f} |"
+        )
+    return lines
 
 
 def _provenance(results: Sequence[CellResult], command: str) -> str:

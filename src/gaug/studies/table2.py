@@ -12,11 +12,31 @@ from gaug.errors import ConfigError
 from gaug.experiment import Experiment, run_experiment, spread, summarise
 from gaug.store import RunRecord, Store
 from gaug.studies.paper import Score, table2_score
+from gaug.studies.selection import Choice, Settings, Stage, choose_settings, count_trials
 from gaug.training.repeat import OnProgress
 
 MODELS = ("gcn", "gsage", "gat", "jknet", "mlp")
 GRAPHS = ("cora", "citeseer", "ppi", "blogcatalog", "flickr", "air-usa", "pubmed")
-METHODS = ("none", "dropedge")
+
+#: What is searched for each method, stage by stage; the same on every graph and for every model.
+SEARCHES: dict[str, tuple[Stage, ...]] = {
+    "none": (),
+    "dropedge": ({"drop_fraction": (0.2, 0.4, 0.6, 0.8)},),
+    "gaug-m": (
+        {
+            "predictor": ("gae", "features", "gae+features", "ra", "jaccard"),
+            "allocation": ("global", "per-node"),
+            "add_fraction": (0.5,),
+            "remove_fraction": (0.05,),
+        },
+        {"add_fraction": (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)},
+        {"remove_fraction": (0.0, 0.05, 0.1, 0.25, 0.5)},
+    ),
+}
+METHODS = tuple(SEARCHES)
+
+#: Runs of each setting that a search tries; the chosen one goes on from there.
+TRIAL_RUNS = 3
 
 #: A cell whose run takes longer than this gets fewer runs.
 SLOW_RUN_SECONDS = 30.0
@@ -39,10 +59,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class CellResult:
-    """A cell with its runs."""
+    """A cell with its runs, and how its settings were chosen where they were."""
 
     cell: Cell
     records: list[RunRecord]
+    choice: Choice | None = None
 
     @property
     def mean(self) -> float:
@@ -76,33 +97,61 @@ def run_cell(
     workers: int,
     root: Path | None,
     seed: int,
-    on_progress: OnProgress | None = None,
+    on_step: OnProgress | None = None,
 ) -> CellResult:
-    """Do the runs of a cell that are not on record yet."""
+    """Choose the settings of a cell on validation nodes, then do the runs that it still lacks.
+
+    Args:
+        cell: Which cell.
+        store: Where runs are looked up and written.
+        runs: Number of runs with the chosen settings.
+        workers: Processes to spread the runs over.
+        root: The data root.
+        seed: Seed that the seeds of all runs derive from.
+        on_step: Called with how many of the trials and runs are done; see `count_steps`.
+    """
     if runs < 1:
         raise ConfigError(f"runs must be at least 1, got {runs}.")
-    experiment = Experiment.of(
-        cell.graph,
-        model=cell.model,
-        method=cell.method,
-        split=table2_split(cell.graph, root),
-        seed=seed,
-    )
+    split = table2_split(cell.graph, root)
 
-    def run(count: int) -> list[RunRecord]:
+    def run(settings: Settings, count: int, tell: OnProgress | None = None) -> list[RunRecord]:
+        experiment = Experiment.of(
+            cell.graph,
+            model=cell.model,
+            method=cell.method,
+            settings=settings,
+            split=split,
+            seed=seed,
+        )
         return run_experiment(
             experiment,
             runs=count,
-            workers=workers,
+            workers=min(workers, count),
             root=root,
             store=store,
             resume=True,
-            on_progress=on_progress,
+            on_progress=tell,
         )
 
-    (first,) = run(1)
+    def tell_runs(done: float) -> None:
+        if on_step is not None:
+            on_step(count_trials(stages) + done)
+
+    stages = SEARCHES[cell.method]
+    choice = None
+    if stages:
+        trial_runs = min(runs, TRIAL_RUNS)
+        choice = choose_settings(stages, lambda settings: run(settings, trial_runs), on_step)
+    settings = choice.settings if choice else {}
+    (first,) = run(settings, 1)
     slow = first.seconds > SLOW_RUN_SECONDS
-    return CellResult(cell, run(min(runs, SLOW_RUNS) if slow else runs))
+    count = min(runs, SLOW_RUNS) if slow else runs
+    return CellResult(cell, run(settings, count, tell_runs), choice)
+
+
+def count_steps(cell: Cell, runs: int) -> int:
+    """Trials and runs of a cell."""
+    return count_trials(SEARCHES[cell.method]) + runs
 
 
 def table2_split(graph: str, root: Path | None) -> str:

@@ -1,0 +1,85 @@
+"""gaug reproduce table2: every model and method on every graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gaug.cli import options
+from gaug.errors import ConfigError, unknown_name
+
+
+def table2(
+    graphs: Annotated[
+        str | None, typer.Option(help="Only these graphs, separated by commas.")
+    ] = None,
+    models: Annotated[
+        str | None, typer.Option(help="Only these models, separated by commas.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Only these methods, separated by commas.")
+    ] = None,
+    runs: options.Runs = 30,
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the table there as Markdown as well.")
+    ] = None,
+    data_root: options.DataRoot = None,
+    store: options.StoreUrl = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Every model and method on every graph, the paper's numbers beside ours.
+
+    Runs that are on record are not done again, so an interrupted command goes on where it was.
+    The settings of a method are chosen on validation nodes from a small grid, three runs each.
+    Cells whose run takes over 30 seconds get 10 runs. The authors' splits are used where the data
+    folder has them as splits/NAME.npz.
+    """
+    options.check_runs(runs)
+    from gaug.cli.progress import run_progress
+    from gaug.cli.writing import print_and_write, this_command
+    from gaug.report.tables import table2_markdown
+    from gaug.store import Store
+    from gaug.studies import table2
+
+    chosen = table2.table2_cells(
+        _part("graph", graphs, table2.GRAPHS),
+        _part("model", models, table2.MODELS),
+        _part("method", methods, table2.METHODS),
+    )
+    if not chosen:
+        raise ConfigError("No cell of table 2 is chosen: an MLP uses no edges and has no methods.")
+    opened = Store(store)
+    results = []
+    for number, cell in enumerate(chosen, start=1):
+        what_now = f"{number}/{len(chosen)} {cell.graph}, {cell.model}, {cell.method}"
+        with run_progress(
+            what_now, table2.count_steps(cell, runs), quiet=quiet, unit="steps"
+        ) as move:
+            result = table2.run_cell(
+                cell,
+                opened,
+                runs=runs,
+                workers=options.sensible_workers(workers, runs),
+                root=data_root,
+                seed=seed,
+                on_step=move,
+            )
+        results.append(result)
+    print_and_write(table2_markdown(results, this_command()), out)
+
+
+def _part(kind: str, chosen: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    if chosen is None:
+        return known
+    names = tuple(name.strip() for name in chosen.split(",") if name.strip())
+    for name in names:
+        if name not in known:
+            raise unknown_name(kind, name, known)
+    if not names:
+        raise unknown_name(kind, chosen, known)
+    return names

@@ -1,0 +1,37 @@
+"""How commands say what they made."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+
+from gaug.errors import DataError
+
+
+def this_command() -> str:
+    """The command line as it was typed, to stand beside what it made."""
+    return shlex.join(["gaug", *sys.argv[1:]])
+
+
+@contextlib.contextmanager
+def writing(what: str, path: Path) -> Iterator[None]:
+    """Says in one line what could not be written, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"The {what} {path} cannot be written: {error.strerror}.") from error
+
+
+def print_and_write(text: str, out: Path | None) -> None:
+    """Print Markdown as it is, and write it to a file where asked."""
+    from gaug.data.folders import written_atomically
+
+    if out is not None:
+        with writing("table", out), written_atomically(out) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    Console(soft_wrap=True, highlight=False).print(text, markup=False)
