@@ -52,9 +52,9 @@ def test_an_error_is_one_line_without_a_traceback():
     result = start("reproduce", "table9")
     assert result.returncode == 2
     assert result.stdout == ""
-    assert (
-        result.stderr
-        == "gaug: Unknown table or figure 'table9'. Choose from: figure2, table2. Did you mean 'table2'?\n"
+    assert result.stderr == (
+        "gaug: Unknown table or figure 'table9'. Choose from: figure2, table2."
+        " Did you mean 'table2'?\n"
     )
 
 
@@ -62,7 +62,7 @@ def test_debug_shows_the_traceback_of_an_error():
     result = start("reproduce", "table2", "--graphs", "corra", "--debug")
     assert result.returncode != 0
     assert "Traceback (most recent call last)" in result.stderr
-    assert "Unknown table or figure 'table9'" in result.stderr
+    assert "Unknown graph 'corra'" in result.stderr
 
 
 @pytest.mark.parametrize(
