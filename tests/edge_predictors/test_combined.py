@@ -79,3 +79,14 @@ def test_what_is_not_a_sum_of_predictors_is_refused(text: str, message: str) -> 
 def test_weights_must_be_positive() -> None:
     with pytest.raises(ConfigError, match="weights must be above 0"):
         build_predictor("gae+-1*features")
+
+
+def test_fitting_tells_how_far_it_is() -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=40, degree=4.0))
+    told: list[float] = []
+    build_predictor("gae+vgae", {"gae": GAEConfig(predictor_epochs=4)}).fit(
+        data, on_share=told.append
+    )
+    assert told == sorted(told)
+    assert told[3] == 0.5  # the first of two is done
+    assert told[-1] == 1.0

@@ -169,10 +169,24 @@ class GAugM(Augmentation):
         settings = ", ".join(f"{name}={value!r}" for name, value in self.config.to_dict().items())
         return f"GAugM({settings})"
 
+    def fit_predictor(self, data: Data, *, on_share: OnShare | None = None) -> RankedPredictor:
+        """The edge predictor, fitted to a valid graph; taken over if it was fitted before."""
+        if self._custom is not None:
+            return RankedPredictor(self._custom.fit(data, self.seed, on_share=on_share))
+        return fit_once(
+            self.config.predictor,
+            self.predictor_settings,
+            data,
+            self.seed,
+            scale=self.config.combination,
+            labels=self.labels,
+            on_share=on_share,
+        )
+
     def find_change(self, data: Data, *, on_share: OnShare | None = None) -> ScoredChange:
         """What to add to a valid graph and what to remove, best first."""
         num_edges = data.num_edges // 2
-        predictor = self._fitted(data)
+        predictor = self.fit_predictor(data)
         added = predictor.top_non_edges(
             math.floor(self.config.add_fraction * num_edges),
             per_node=self.config.allocation == "per-node",
@@ -183,7 +197,7 @@ class GAugM(Augmentation):
 
     def edge_logits(self, data: Data, pairs: Tensor) -> Tensor:
         """Scores of pairs of nodes of this graph by the edge predictor.  [2, n] → [n]"""
-        return self._fitted(data).predictor.edge_logits(pairs)
+        return self.fit_predictor(data).predictor.edge_logits(pairs)
 
     def fit(self, visible: Visible, seed: int) -> GAugM:
         """Change the graph; all runs share it."""
@@ -203,18 +217,6 @@ class GAugM(Augmentation):
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
         """Open one run."""
         return _GAugMRun(visible, generator, self.adjacency_, self.config.inference)
-
-    def _fitted(self, data: Data) -> RankedPredictor:
-        if self._custom is not None:
-            return RankedPredictor(self._custom.fit(data, self.seed))
-        return fit_once(
-            self.config.predictor,
-            self.predictor_settings,
-            data,
-            self.seed,
-            scale=self.config.combination,
-            labels=self.labels,
-        )
 
 
 class _GAugMRun(AugmentedRun):

@@ -43,8 +43,10 @@ def augment(
     check_folder(out, force=force)
     data = load_graph(graph, data_root, experiment.data.feature_scaling)
     method = GAugM(**experiment.method.to_dict(), predictor_settings=experiment.parts, seed=seed)
-    with run_progress(f"{graph}: all pairs", 1, quiet=quiet) as move:
-        found = method.find_change(data, on_share=move)
+    with run_progress(f"{graph}: edge predictor", 100, quiet=quiet, unit="%") as move:
+        method.fit_predictor(data, on_share=lambda share: move(100 * share))
+    with run_progress(f"{graph}: all pairs", 100, quiet=quiet, unit="%") as move:
+        found = method.find_change(data, on_share=lambda share: move(100 * share))
     better = found.change.apply(data)
     scores = method.edge_logits(data, undirected_pairs(data.edge_index))
     with writing("folder", out):

@@ -37,20 +37,21 @@ class EdgePredictor(ABC):
 
     slack: float = 0.0
 
-    def fit(self, data: Data, seed: int = 0) -> EdgePredictor:
+    def fit(self, data: Data, seed: int = 0, *, on_share: OnShare | None = None) -> EdgePredictor:
         """Learn from a valid graph. Labels are not looked at. Returns self.
 
         Args:
             data: The graph, with ``x`` where the predictor looks at features.
             seed: Seed of whatever is random in it.
+            on_share: Called with the share of the work that is done, where it takes long.
         """
         self.num_nodes_ = int(data.num_nodes)
         self.edges_ = undirected_pairs(data.edge_index)
-        self._learn(data, seed)
+        self._learn(data, seed, on_share or _tell_nobody)
         return self
 
     @abstractmethod
-    def _learn(self, data: Data, seed: int) -> None:
+    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         """Learn from a valid graph."""
 
     @abstractmethod
@@ -90,3 +91,7 @@ class EdgePredictor(ABC):
         if pairs.numel() and not 0 <= int(pairs.min()) <= int(pairs.max()) < self.num_nodes_:
             bad = int(pairs.min()) if int(pairs.min()) < 0 else int(pairs.max())
             raise DataError(f"pairs must hold node ids from 0 to {self.num_nodes_ - 1}, got {bad}.")
+
+
+def _tell_nobody(share: float) -> None:
+    pass

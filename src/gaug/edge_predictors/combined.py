@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +14,7 @@ from gaug.config import Range
 from gaug.edge_predictors.base import EdgePredictor
 from gaug.edge_predictors.evaluation import random_pairs
 from gaug.errors import ConfigError
+from gaug.pairs.ranking import OnShare
 
 SCALES = ("standardised", "ranks")
 
@@ -55,14 +57,14 @@ class CombinedPredictor(EdgePredictor):
         if any(weight not in Range(0, low_open=True) for weight in self.weights):
             raise ConfigError(f"weights must be above 0, got {self.weights}.")
 
-    def _learn(self, data: Data, seed: int) -> None:
+    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         generator = torch.Generator().manual_seed(seed)
         pairs = random_pairs(self.num_nodes_, _REFERENCE_PAIRS, generator)
         reference = torch.cat([self.edges_, pairs], dim=1)
         self._scales: list[_Scale] = []
         self.slack = 0.0
-        for weight, predictor in zip(self.weights, self.predictors, strict=True):
-            predictor.fit(data, seed)
+        for done, (weight, predictor) in enumerate(zip(self.weights, self.predictors, strict=True)):
+            predictor.fit(data, seed, on_share=functools.partial(self._tell, on_share, done))
             scores = predictor.edge_logits(reference)
             scale = _Ranks(scores) if self.scale == "ranks" else _Standard(scores)
             self._scales.append(scale)
@@ -81,6 +83,9 @@ class CombinedPredictor(EdgePredictor):
         return self._sum(
             [predictor.score_rows(start, stop, first_column) for predictor in self.predictors]
         )
+
+    def _tell(self, on_share: OnShare, done: int, share: float) -> None:
+        on_share((done + share) / len(self.predictors))
 
     def _sum(self, scores: list[Tensor]) -> Tensor:
         total = torch.zeros_like(scores[0], dtype=torch.float64)

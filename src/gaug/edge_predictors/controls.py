@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
 from gaug.errors import DataError
 from gaug.graph import is_multilabel
+from gaug.pairs.ranking import OnShare
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class RandomPredictor(EdgePredictor):
     def __init__(self, config: RandomConfig | None = None) -> None:
         self.config = config or RandomConfig()
 
-    def _learn(self, data: Data, seed: int) -> None:
+    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         self.seed_ = seed
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
@@ -67,10 +68,10 @@ class OmniscientPredictor(RandomPredictor):
         self.config = config or OmniscientConfig()  # type: ignore[assignment]
         self.labels = labels
 
-    def _learn(self, data: Data, seed: int) -> None:
+    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         if self.labels.dim() != 1 or is_multilabel(Data(y=self.labels)):
             raise DataError("The omniscient predictor needs one class a node.")
-        super()._learn(data, seed)
+        super()._learn(data, seed, on_share)
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """At least 1 within a class, below 0 between classes, else in [0, 1).  [2, n] → [n]"""

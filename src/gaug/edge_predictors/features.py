@@ -16,6 +16,7 @@ from gaug.config import setting
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
 from gaug.graph import to_scipy_features
 from gaug.pairs.inner_product import InnerProductScores
+from gaug.pairs.ranking import OnShare
 
 # Pairs scored at a time, to bound memory.
 _PAIRS_AT_A_TIME = 1 << 16
@@ -53,7 +54,7 @@ class FeatureSimilarity(EdgePredictor):
     def __init__(self, config: FeatureSimilarityConfig | None = None) -> None:
         self.config = config or FeatureSimilarityConfig()
 
-    def _learn(self, data: Data, seed: int) -> None:
+    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         weighted = self.config.weighting == "tfidf"
         self._dense: InnerProductScores | None = None
         if data.x.layout == torch.strided:

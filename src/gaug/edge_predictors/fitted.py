@@ -68,7 +68,7 @@ class UserPredictor(EdgePredictor):
     def __init__(self, wrapped: FitsAndScores) -> None:
         self.wrapped = wrapped
 
-    def _learn(self, data: Data, seed: int) -> None:
+    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         self.wrapped.fit(data)
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
@@ -85,6 +85,7 @@ def fit_once(
     *,
     scale: str = "standardised",
     labels: Tensor | None = None,
+    on_share: OnShare | None = None,
 ) -> RankedPredictor:
     """A predictor by name, fitted to this graph; taken over if it was fitted to it before."""
     settings = {name: config.to_dict() for name, config in sorted(configs.items())}
@@ -93,7 +94,7 @@ def fit_once(
     key = repr((text, settings, scale, seed, graph, known))
     if key not in _kept:
         predictor = build_predictor(text, configs, scale=scale, labels=labels)
-        _kept[key] = RankedPredictor(predictor.fit(data, seed))
+        _kept[key] = RankedPredictor(predictor.fit(data, seed, on_share=on_share))
     _kept.move_to_end(key)
     while len(_kept) > _KEPT:
         _kept.popitem(last=False)

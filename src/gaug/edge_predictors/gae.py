@@ -18,6 +18,7 @@ from gaug.errors import TrainingError
 from gaug.graph import undirected_pairs
 from gaug.models.base import Features, Linear, aggregate_linear, as_features
 from gaug.pairs.inner_product import InnerProductScores
+from gaug.pairs.ranking import OnShare
 
 # Up to so many nodes the exact loss over all pairs is chosen, beyond it the sampled one.
 _EXACT_UP_TO = 25_000
@@ -76,8 +77,8 @@ class GAE(EdgePredictor):
     def __init__(self, config: GAEConfig | None = None) -> None:
         self.config = config or GAEConfig()
 
-    def _learn(self, data: Data, seed: int) -> None:
-        self.embeddings_ = train_autoencoder(data, self.config, seed)
+    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
+        self.embeddings_ = train_autoencoder(data, self.config, seed, on_share)
         self._scores = InnerProductScores(self.embeddings_)
         self.slack = self._scores.slack
 
@@ -132,7 +133,9 @@ class Encoder(nn.Module):
         return mean, aggregate_linear(self.log_deviation, h, adjacency.symmetric)
 
 
-def train_autoencoder(data: Data, config: GAEConfig, seed: int) -> Tensor:
+def train_autoencoder(
+    data: Data, config: GAEConfig, seed: int, on_share: OnShare | None = None
+) -> Tensor:
     """Embeddings of the epoch with the best AUC on the edges to choose by.  [N, d]"""
     num_nodes = int(data.num_nodes)
     generator = torch.Generator().manual_seed(seed)
@@ -169,6 +172,8 @@ def train_autoencoder(data: Data, config: GAEConfig, seed: int) -> Tensor:
             )
         loss.backward()
         optimiser.step()
+        if on_share is not None:
+            on_share(epoch / config.predictor_epochs)
         if epoch % _EPOCHS_BETWEEN_CHECKS == 0 or epoch == config.predictor_epochs:
             with torch.no_grad():
                 embeddings, _ = encoder(features, adjacency)

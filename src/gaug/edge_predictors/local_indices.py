@@ -22,6 +22,7 @@ from torch_geometric.data import Data
 
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
 from gaug.graph import to_scipy
+from gaug.pairs.ranking import OnShare
 
 Floats = NDArray[np.float64]
 
@@ -171,7 +172,7 @@ class _Rows:
 class _LocalIndex(EdgePredictor):
     """What the five share, which is all but the formula; five copies of it would be worse."""
 
-    def _learn(self, data: Data, seed: int) -> None:
+    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         self.adjacency_ = to_scipy(data.edge_index, self.num_nodes_).astype(np.float64)
         self.adjacency_.sort_indices()
 
@@ -332,8 +333,8 @@ class LocalNaiveBayes(_LocalIndex):
     def __init__(self, config: LocalNaiveBayesConfig | None = None) -> None:
         self.config = config or LocalNaiveBayesConfig()
 
-    def _learn(self, data: Data, seed: int) -> None:
-        super()._learn(data, seed)
+    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
+        super()._learn(data, seed, on_share)
         self.weights_ = naive_bayes_weights(self.adjacency_)
 
     def _score(self, asked: _Asked) -> Floats:
