@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -255,6 +256,28 @@ def test_each_round_predicts_with_its_own_weights_after_later_rounds() -> None:
     assert not torch.equal(first, second)
     assert not torch.equal(second, third)
     torch.testing.assert_close(result.probabilities, (first + second + third) / 3)
+
+
+class ThreeRounds(Averaged):
+    """Several rounds, of which the default one counts."""
+
+    def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+        run = super().start(visible, generator)
+        run.combine = functools.partial(AugmentedRun.combine, run)
+        return run
+
+
+@pytest.mark.parametrize("selection", ["validation", "last"])
+def test_of_several_rounds_the_best_counts_or_the_last_where_the_last_epoch_does(
+    selection: str,
+) -> None:
+    config = TrainingConfig(epochs=10, selection=selection)
+    result = run_gcn(planted_task(), config, method=ThreeRounds())
+    best = result.rounds[-1]
+    if selection == "validation":
+        best = max(result.rounds, key=lambda done: (done.val_score, -done.val_loss))
+    assert torch.equal(result.probabilities, best.predict(best.round.adjacency))
+    assert all(np.isnan(done.val_score) == (selection == "last") for done in result.rounds)
 
 
 class ExplodingRun(AugmentedRun):
