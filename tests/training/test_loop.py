@@ -13,7 +13,7 @@ from torch.nn import functional
 from torch_geometric.nn import GCNConv
 
 from gaug.adjacency import Adjacency
-from gaug.augment import NoAugmentation
+from gaug.augment import DropEdge, DropEdgeConfig, NoAugmentation
 from gaug.augment.base import Augmentation, AugmentedRun, MethodConfig, Round, RoundResult, Visible
 from gaug.data.catalog import load_graph
 from gaug.data.splits import SplitConfig, make_split
@@ -162,6 +162,19 @@ def test_a_users_own_module_trains_in_the_same_loop() -> None:
         0,
     )
     assert result.test_score > 70
+
+
+def test_a_users_own_module_cannot_have_a_graph_for_each_layer() -> None:
+    task = planted_task()
+    with pytest.raises(TrainingError, match=r"uses one graph for all layers. Set layer_wise=false"):
+        train_run(
+            task,
+            lambda: UserModule(task.in_features, task.num_classes),
+            DropEdge(DropEdgeConfig(layer_wise=True)),
+            RECIPE,
+            TrainingConfig(epochs=2),
+            0,
+        )
 
 
 class ScriptedRun(AugmentedRun):
