@@ -14,7 +14,11 @@ _MODEL_TITLES = {
     "jknet": "JK-Net",
     "mlp": "MLP",
 }
-_METHOD_TITLES = {"none": "original", "dropedge": "DropEdge"}
+_METHOD_TITLES = {
+    "none": "original",
+    "dropedge": "DropEdge",
+    "adaedge": "AdaEdge",
+}
 
 
 def table2_markdown(results: Sequence[CellResult], command: str) -> str:
