@@ -220,9 +220,10 @@ class _Trainer:
             model.load_state_dict(best.state)
             score, loss = best.score, best.loss
         else:
-            by_validation = self.config.selection == "validation"
-            nothing = (math.nan, math.nan)  # a method that takes the last epoch chooses no round
-            score, loss = self._validate(model, current.adjacency) if by_validation else nothing
+            # Who takes the last epoch wants nothing chosen by validation, rounds neither.
+            score = loss = math.nan
+            if self.config.selection == "validation":
+                score, loss = self._validate(model, current.adjacency)
             self.best_epoch = epoch
         state = {name: value.clone() for name, value in model.state_dict().items()}
 
