@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +10,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from gaug.adjacency import Adjacency
+from gaug.adjacency import Adjacency, LayeredAdjacency
+from gaug.errors import TrainingError
 from gaug.graph import standardise
 
 
@@ -137,3 +139,39 @@ def test_kept_pairs_lose_both_directions_of_the_others(data: Data, seed: int) ->
             torch.eye(data.num_nodes)
         ),
     )
+
+
+@given(graphs)
+def test_a_graph_comes_back_from_its_adjacency(data: Data) -> None:
+    back = Adjacency.of(data).to_data()
+    assert torch.equal(back.edge_index, data.edge_index)
+    assert back.num_nodes == data.num_nodes
+    weight = data.get("edge_weight")
+    assert ("edge_weight" in back) == (weight is not None)
+    assert weight is None or torch.equal(back.edge_weight, weight)
+
+
+def test_a_layer_keeps_the_graph_that_was_drawn_for_it() -> None:
+    whole = Adjacency.of(random_graph(6, 9, 0))
+    assert whole.layer(0) is whole.layer(7) is whole
+    draws = [Adjacency.of(random_graph(6, 9, seed)) for seed in (1, 2, 3)]
+    waiting = iter(draws)
+    layered = LayeredAdjacency(whole, lambda: next(waiting))
+    assert layered.layer(1) is draws[1]  # however the layers are asked, they are drawn in order
+    assert layered.layer(0) is draws[0]
+    assert layered.layer(1) is draws[1]
+    assert layered.layer(2) is draws[2]
+    assert layered.num_nodes == 6
+
+
+def test_graphs_that_differ_between_layers_cannot_be_taken_for_one() -> None:
+    whole = Adjacency.of(random_graph(6, 9, 0))
+    layered = LayeredAdjacency(whole, lambda: whole)
+    for use in (
+        lambda: layered.symmetric(torch.eye(6)),
+        lambda: layered.mean(torch.eye(6)),
+        lambda: layered.looped,
+        lambda: layered.edge_index,
+    ):
+        with pytest.raises(TrainingError, match=r"uses one graph for all layers. Set layer_wise"):
+            use()

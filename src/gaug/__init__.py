@@ -9,7 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gaug.augment import DropEdge, DropEdgeConfig, GAugM, NoAugmentation
+    from gaug.augment import (
+        AdaEdge,
+        AdaEdgeConfig,
+        DropEdge,
+        DropEdgeConfig,
+        GAugM,
+        NoAugmentation,
+    )
     from gaug.data.catalog import load_graph
     from gaug.data.splits import SplitConfig, make_split
     from gaug.data.synthetic import SyntheticConfig, planted_graph
@@ -33,6 +40,8 @@ if TYPE_CHECKING:
 # Where each public name lives. It is imported on first use: PyTorch takes seconds to import, and
 # `gaug --help` should not.
 _HOMES = {
+    "AdaEdge": "gaug.augment",
+    "AdaEdgeConfig": "gaug.augment",
     "DropEdge": "gaug.augment",
     "DropEdgeConfig": "gaug.augment",
     "Experiment": "gaug.experiment",
@@ -65,6 +74,8 @@ __all__ = [
     "GAT",
     "GCN",
     "MLP",
+    "AdaEdge",
+    "AdaEdgeConfig",
     "DropEdge",
     "DropEdgeConfig",
     "Experiment",

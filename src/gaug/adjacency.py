@@ -8,11 +8,13 @@ that trains through graphs of its own making hands the model another object with
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gaug.errors import TrainingError
 from gaug.sparse import Pattern, SparseMatrix
 
 
@@ -62,6 +64,17 @@ class Adjacency:
         """The adjacency on another device."""
         weight = None if self.weight is None else self.weight.to(device)
         return Adjacency(self.pattern.to(device), weight, symmetric=self.is_symmetric)
+
+    def to_data(self) -> Data:
+        """Edges and weights of a symmetric adjacency as a valid graph: the inverse of `of`."""
+        data = Data(edge_index=self.edge_index.flip(0), num_nodes=self.num_nodes)
+        if self.weight is not None:
+            data.edge_weight = self.weight
+        return data
+
+    def layer(self, number: int) -> Adjacency:
+        """The graph of a layer of a GNN, counted from 0: this one, in all of them."""
+        return self
 
     @property
     def num_nodes(self) -> int:
@@ -149,6 +162,47 @@ class Adjacency:
         """Sum of the weights in each row of A + I.  [N]"""
         row = self.looped[0].row
         return weight.new_zeros(self.num_nodes).index_add(0, row, weight)
+
+
+class LayeredAdjacency(Adjacency):
+    """Another graph for each layer of a GNN, drawn when a layer first asks for it.
+
+    Nodes, pattern and weights are those of the whole graph. It cannot be multiplied by itself, only
+    layer by layer: a model that takes one graph for all layers is refused.
+
+    Args:
+        whole: The graph that the layers' graphs are parts of.
+        draw: Makes the graph of the next layer.
+    """
+
+    def __init__(self, whole: Adjacency, draw: Callable[[], Adjacency]) -> None:
+        super().__init__(whole.pattern, whole.weight, symmetric=whole.is_symmetric)
+        self._draw = draw
+        self._drawn: list[Adjacency] = []
+
+    def layer(self, number: int) -> Adjacency:
+        """The graph of a layer; the same one each time it is asked for."""
+        while len(self._drawn) <= number:
+            self._drawn.append(self._draw())
+        return self._drawn[number]
+
+    @functools.cached_property
+    def edge_index(self) -> Tensor:
+        """Refused: there is no one list of edges."""
+        raise _no_graph_for_all_layers()
+
+    @functools.cached_property
+    def looped(self) -> tuple[Pattern, Tensor]:
+        """Refused: there is no one matrix."""
+        raise _no_graph_for_all_layers()
+
+
+def _no_graph_for_all_layers() -> TrainingError:
+    return TrainingError(
+        "Each layer has a graph of its own here, but this model uses one graph for all layers."
+        " Set layer_wise=false, or take a model that asks adjacency.layer(i), as gcn, gsage, gat"
+        " and jknet do."
+    )
 
 
 def _pattern(row: Tensor, col: Tensor, num_nodes: int, *, symmetric: bool) -> Pattern:

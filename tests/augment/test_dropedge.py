@@ -13,6 +13,8 @@ from gaug.augment.base import Round
 from gaug.augment.dropedge import DropEdge, DropEdgeConfig, sample_kept
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
+from gaug.models import build_model, model_config
+from gaug.training.loop import Optimisation, RunResult, TrainingConfig, train_run
 from gaug.training.task import Task
 
 
@@ -69,6 +71,59 @@ def test_dropping_nothing_is_the_original_graph(task: Task) -> None:
     assert current is not None
     graph = run.training_graph(current, 0)
     assert torch.equal(graph.edge_index, task.adjacency.edge_index)
+
+
+def test_each_layer_has_a_draw_of_its_own_with_exactly_the_share_left(task: Task) -> None:
+    config = DropEdgeConfig(drop_fraction=0.3, layer_wise=True)
+    run = DropEdge(config).start(task.visible(), torch.Generator().manual_seed(0))
+    current = run.next_round(None)
+    assert current is not None
+    original = {tuple(pair) for pair in task.adjacency.edge_index.t().tolist()}
+    kept = task.adjacency.num_pairs - math.floor(0.3 * task.adjacency.num_pairs)
+    seen = []
+    for epoch in range(2):
+        graph = run.training_graph(current, epoch)
+        for number in range(3):
+            edges = {tuple(pair) for pair in graph.layer(number).edge_index.t().tolist()}
+            assert edges < original
+            assert edges == {(v, u) for u, v in edges}
+            assert len(edges) == 2 * kept
+            seen.append(frozenset(edges))
+    assert len(set(seen)) == 6
+
+
+def train(task: Task, model: str, method: DropEdge, seed: int = 0) -> RunResult:
+    config = type(model_config(model))(hidden=8)
+    return train_run(
+        task,
+        lambda: build_model(config, task.in_features, task.num_classes),
+        method,
+        Optimisation(0.01, 5e-4),
+        TrainingConfig(epochs=5),
+        seed,
+    )
+
+
+@pytest.mark.parametrize("model", ["gcn", "gsage", "gat", "jknet", "mlp"])
+def test_every_model_trains_layer_wise_and_repeats_itself(task: Task, model: str) -> None:
+    layered = DropEdge(DropEdgeConfig(layer_wise=True))
+    first, second = train(task, model, layered), train(task, model, layered)
+    assert torch.equal(first.probabilities, second.probabilities)
+    if model != "mlp":
+        whole = train(task, model, DropEdge(DropEdgeConfig(layer_wise=False)))
+        assert not torch.equal(first.probabilities, whole.probabilities)
+    (done,) = first.rounds
+    assert done.round.adjacency is task.adjacency
+    assert torch.equal(first.probabilities, done.predict(task.adjacency))
+
+
+def test_a_share_of_less_than_one_edge_is_told(task: Task) -> None:
+    count = task.adjacency.num_pairs
+    few = train(task, "gcn", DropEdge(DropEdgeConfig(drop_fraction=0.5 / count)))
+    assert few.warning is not None
+    assert few.warning.startswith("DropEdge changed no edge: drop_fraction=0.00")
+    assert few.warning.endswith(f"of {count} edges is less than one. Raise drop_fraction.")
+    assert train(task, "gcn", DropEdge(DropEdgeConfig(drop_fraction=1.5 / count))).warning is None
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0])

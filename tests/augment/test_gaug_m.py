@@ -151,6 +151,18 @@ def test_the_modified_graph_of_training_is_that_of_the_transform(data: Data) -> 
     assert pair_set(method.adjacency_.edge_index) == pair_set(better.edge_index)
 
 
+def test_fractions_of_less_than_one_edge_each_are_told(data: Data) -> None:
+    task = Task.of(make_split(data, "stratified").apply(data))
+    visible, less = task.visible(), 0.5 / task.adjacency.num_pairs
+    run = GAugM("ra", less, less).fit(visible, 0).start(visible, torch.Generator())
+    assert run.warning is not None
+    assert run.warning.startswith("GAug-M changed no edge: add_fraction=0.00")
+    assert run.warning.endswith("are less than one each. Raise one of them.")
+    for fractions in ((3 * less, less), (less, 3 * less)):
+        run = GAugM("ra", *fractions).fit(visible, 0).start(visible, torch.Generator())
+        assert run.warning is None
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

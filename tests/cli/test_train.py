@@ -76,7 +76,7 @@ def test_model_method_and_settings_reach_the_record(gaug):
     assert result.code == 0
     for record in records():
         assert (record.model, record.method) == ("gsage", "dropedge")
-        assert record.config["method"] == {"drop_fraction": 0.25}
+        assert record.config["method"] == {"drop_fraction": 0.25, "layer_wise": False}
 
 
 def test_the_same_command_gives_the_same_scores_and_another_seed_other_losses(gaug):

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 from torch_geometric.utils import add_self_loops
 
-from gaug.adjacency import Adjacency
+from gaug.adjacency import Adjacency, LayeredAdjacency
 from gaug.errors import ConfigError
 from gaug.models import MODEL_CONFIGS, build_model, model_config
 from gaug.models.base import Linear, ModelConfig, dropout
@@ -85,6 +85,39 @@ def test_a_prepared_adjacency_gives_the_same_as_plain_edges(
     model = build_model(model_config(name), IN, OUT).eval()
     adjacency = Adjacency.from_edges(edges, NUM_NODES)
     torch.testing.assert_close(model(x, adjacency), model(x, edges))
+
+
+def layered(edges: Tensor, *parts: slice) -> LayeredAdjacency:
+    graphs = iter([Adjacency.from_edges(edges[:, part], NUM_NODES) for part in parts])
+    return LayeredAdjacency(Adjacency.from_edges(edges, NUM_NODES), lambda: next(graphs))
+
+
+def test_a_gcn_on_two_graphs_equals_the_dense_formula(edges: Tensor, x: Tensor) -> None:
+    """The first layer on the edges from smaller to larger ids, the second on the others."""
+    model = GCN(IN, OUT, GCNConfig(hidden=4)).eval()
+    matrices = []
+    for part in (edges[:, :6], edges[:, 6:]):
+        dense = torch.eye(NUM_NODES)
+        dense[part[1], part[0]] = 1.0
+        scale = dense.sum(dim=1).rsqrt()
+        matrices.append(scale[:, None] * dense * scale[None, :])
+    first, second = model.layers
+    hidden = (matrices[0] @ x @ first.weight + first.bias).relu()
+    expected = matrices[1] @ hidden @ second.weight + second.bias
+    adjacency = layered(edges, slice(0, 6), slice(6, 12))
+    torch.testing.assert_close(model(x, adjacency), expected)
+
+
+@pytest.mark.parametrize("name", ["gcn", "gsage", "gat", "jknet"])
+def test_each_layer_multiplies_by_its_own_graph(name: str, edges: Tensor, x: Tensor) -> None:
+    """A layer without edges differs from one with them, wherever it is."""
+    model = build_model(type(model_config(name))(layers=3), IN, OUT).eval()
+    every, nothing = slice(0, 12), slice(0, 0)
+    whole = model(x, edges)
+    torch.testing.assert_close(model(x, layered(edges, every, every, every)), whole)
+    for bare in range(3):
+        parts = [nothing if number == bare else every for number in range(3)]
+        assert not torch.allclose(model(x, layered(edges, *parts)), whole)
 
 
 @pytest.mark.parametrize("name", MODEL_CONFIGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch.nn import functional
 from torch_geometric.nn import GCNConv
 
 from gaug.adjacency import Adjacency
-from gaug.augment import NoAugmentation
+from gaug.augment import DropEdge, DropEdgeConfig, NoAugmentation
 from gaug.augment.base import Augmentation, AugmentedRun, MethodConfig, Round, RoundResult, Visible
 from gaug.data.catalog import load_graph
 from gaug.data.splits import SplitConfig, make_split
@@ -163,6 +164,19 @@ def test_a_users_own_module_trains_in_the_same_loop() -> None:
     assert result.test_score > 70
 
 
+def test_a_users_own_module_cannot_have_a_graph_for_each_layer() -> None:
+    task = planted_task()
+    with pytest.raises(TrainingError, match=r"uses one graph for all layers. Set layer_wise=false"):
+        train_run(
+            task,
+            lambda: UserModule(task.in_features, task.num_classes),
+            DropEdge(DropEdgeConfig(layer_wise=True)),
+            RECIPE,
+            TrainingConfig(epochs=2),
+            0,
+        )
+
+
 class ScriptedRun(AugmentedRun):
     """Trains a pretraining round and then one that keeps the weights, with a loss of its own."""
 
@@ -255,6 +269,28 @@ def test_each_round_predicts_with_its_own_weights_after_later_rounds() -> None:
     assert not torch.equal(first, second)
     assert not torch.equal(second, third)
     torch.testing.assert_close(result.probabilities, (first + second + third) / 3)
+
+
+class ThreeRounds(Averaged):
+    """Several rounds, of which the default one counts."""
+
+    def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+        run = super().start(visible, generator)
+        run.combine = functools.partial(AugmentedRun.combine, run)
+        return run
+
+
+@pytest.mark.parametrize("selection", ["validation", "last"])
+def test_of_several_rounds_the_best_counts_or_the_last_where_the_last_epoch_does(
+    selection: str,
+) -> None:
+    config = TrainingConfig(epochs=10, selection=selection)
+    result = run_gcn(planted_task(), config, method=ThreeRounds())
+    best = result.rounds[-1]
+    if selection == "validation":
+        best = max(result.rounds, key=lambda done: (done.val_score, -done.val_loss))
+    assert torch.equal(result.probabilities, best.predict(best.round.adjacency))
+    assert all(np.isnan(done.val_score) == (selection == "last") for done in result.rounds)
 
 
 class ExplodingRun(AugmentedRun):

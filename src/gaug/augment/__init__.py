@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
+from gaug.augment.adaedge import AdaEdge, AdaEdgeConfig
 from gaug.augment.base import Augmentation, MethodConfig
 from gaug.augment.dropedge import DropEdge, DropEdgeConfig
 from gaug.augment.gaug_m import GAugM, GAugMConfig
@@ -15,7 +16,13 @@ from gaug.errors import unknown_name
 
 #: The settings of each method by its name on the command line.
 METHOD_CONFIGS: dict[str, type[MethodConfig]] = {
-    config.name: config for config in (NoAugmentationConfig, DropEdgeConfig, GAugMConfig)
+    config.name: config
+    for config in (
+        NoAugmentationConfig,
+        DropEdgeConfig,
+        AdaEdgeConfig,
+        GAugMConfig,
+    )
 }
 
 
@@ -49,6 +56,8 @@ def build_method(
             return NoAugmentation(config)
         case DropEdgeConfig():
             return DropEdge(config)
+        case AdaEdgeConfig():
+            return AdaEdge(config)
         case GAugMConfig():
             return GAugM(**config.to_dict(), predictor_settings=parts, labels=labels)
     raise unknown_name("method", type(config).__name__, METHOD_CONFIGS)
@@ -56,6 +65,8 @@ def build_method(
 
 __all__ = [
     "METHOD_CONFIGS",
+    "AdaEdge",
+    "AdaEdgeConfig",
     "Augmentation",
     "DropEdge",
     "DropEdgeConfig",

@@ -16,6 +16,8 @@ A method sees features, edges, training labels and predictions; never a validati
 
 from __future__ import annotations
 
+import functools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -83,12 +85,28 @@ class Predict(Protocol):
 
 @dataclass(frozen=True)
 class RoundResult:
-    """What a round came to: its validation score and its chosen weights as a function."""
+    """What a round came to.
+
+    Attributes:
+        round: The round.
+        val_score: Score on the validation nodes; NaN where nothing is chosen by them.
+        val_loss: Loss there; NaN likewise.
+        predict: Its chosen weights as a function.
+    """
 
     round: Round
     val_score: float
     val_loss: float
     predict: Predict
+
+    def improves_on(self, earlier: RoundResult) -> bool:
+        """Whether it counts rather than an earlier one: by validation score, then by loss.
+
+        Where nothing is chosen by validation the later round counts, as the last epoch does.
+        """
+        if math.isnan(self.val_score):
+            return True
+        return (self.val_score, -self.val_loss) > (earlier.val_score, -earlier.val_loss)
 
 
 class AugmentedRun:
@@ -130,7 +148,7 @@ class AugmentedRun:
     def combine(self, results: Sequence[RoundResult]) -> Tensor:
         """Class probabilities that the run stands for: by default the best round's.  [N, C]"""
         chosen = [result for result in results if not result.round.pretraining]
-        best = max(chosen, key=lambda result: (result.val_score, -result.val_loss))
+        best = functools.reduce(lambda a, b: b if b.improves_on(a) else a, chosen)
         return best.predict(best.round.adjacency)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from gaug.adjacency import Adjacency
+from gaug.adjacency import Adjacency, LayeredAdjacency
 from gaug.augment.base import Augmentation, AugmentedRun, MethodConfig, Round, Visible
 from gaug.config import Range, setting
 
@@ -23,6 +24,7 @@ class DropEdgeConfig(MethodConfig):
     drop_fraction: float = setting(
         0.5, "Share of the edges left out in each epoch.", within=Range(0, 0.99)
     )
+    layer_wise: bool = setting(False, "Whether each layer draws its own edges in each epoch.")
 
 
 class DropEdge(Augmentation):
@@ -31,6 +33,9 @@ class DropEdge(Augmentation):
     Each epoch trains on the graph without ``floor(p |E|)`` undirected edges, drawn uniformly
     without replacement, both directions together; the adjacency is normalised anew. Inference is
     on the original graph. The range of p is the paper's appendix C.
+
+    With ``layer_wise`` each layer of the GNN has a draw of its own (Rong et al.'s layer-wise
+    DropEdge); it needs a model that asks for the graph of each layer, as those of this package do.
 
     Args:
         config: Its settings.
@@ -50,9 +55,19 @@ class _DropEdgeRun(AugmentedRun):
     ) -> None:
         super().__init__(visible, generator)
         self.drop_fraction = config.drop_fraction
+        self.layer_wise = config.layer_wise
+        num_edges = visible.adjacency.num_pairs
+        if math.floor(self.drop_fraction * num_edges) == 0:
+            self.warning = (
+                f"DropEdge changed no edge: drop_fraction={self.drop_fraction:g} of"
+                f" {num_edges} edges is less than one. Raise drop_fraction."
+            )
 
     def training_graph(self, current: Round, epoch: int) -> Adjacency:
-        adjacency = current.adjacency
+        draw = functools.partial(self._draw, current.adjacency)
+        return LayeredAdjacency(current.adjacency, draw) if self.layer_wise else draw()
+
+    def _draw(self, adjacency: Adjacency) -> Adjacency:
         keep = sample_kept(adjacency.num_pairs, self.drop_fraction, self.generator)
         return adjacency.keep_pairs(keep.to(adjacency.pattern.col.device))
 

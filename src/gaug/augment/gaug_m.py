@@ -203,20 +203,23 @@ class GAugM(Augmentation):
         """Change the graph; all runs share it."""
         self.seed = seed
         x = visible.features
-        data = Data(
-            x=x.to_torch() if isinstance(x, SparseMatrix) else x,
-            edge_index=visible.adjacency.edge_index.flip(0),
-            num_nodes=visible.adjacency.num_nodes,
-        )
-        if visible.adjacency.weight is not None:
-            data.edge_weight = visible.adjacency.weight
+        data = visible.adjacency.to_data()
+        data.x = x.to_torch() if isinstance(x, SparseMatrix) else x
         device = visible.labels.device
         self.adjacency_ = Adjacency.of(self(data.cpu())).to(device)
         return self
 
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
         """Open one run."""
-        return _GAugMRun(visible, generator, self.adjacency_, self.config.inference)
+        run = _GAugMRun(visible, generator, self.adjacency_, self.config.inference)
+        num_edges, config = visible.adjacency.num_pairs, self.config
+        if math.floor(max(config.add_fraction, config.remove_fraction) * num_edges) == 0:
+            run.warning = (
+                f"GAug-M changed no edge: add_fraction={config.add_fraction:g} and"
+                f" remove_fraction={config.remove_fraction:g} of {num_edges} edges are less than"
+                " one each. Raise one of them."
+            )
+        return run
 
 
 class _GAugMRun(AugmentedRun):

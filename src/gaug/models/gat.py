@@ -69,10 +69,10 @@ class GAT(GNN):
         h = dropout(h, self.config.input_dropout, self.training)
         attention_dropout = self.config.attention_dropout if self.training else 0.0
         *hidden, last = self.layers
-        for layer in hidden:
-            h = functional.elu(layer(h, adjacency, attention_dropout))
+        for number, layer in enumerate(hidden):
+            h = functional.elu(layer(h, adjacency.layer(number), attention_dropout))
             h = dropout(h, self.config.dropout, self.training)
-        logits: Tensor = last(h, adjacency, attention_dropout)
+        logits: Tensor = last(h, adjacency.layer(len(hidden)), attention_dropout)
         return logits
 
 

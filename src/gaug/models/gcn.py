@@ -49,7 +49,7 @@ class GCN(GNN):
         """Class logits of every node.  [N, C]"""
         h = dropout(h, self.config.input_dropout, self.training)
         *hidden, last = self.layers
-        for layer in hidden:
-            h = aggregate_linear(layer, h, adjacency.symmetric).relu()
+        for number, layer in enumerate(hidden):
+            h = aggregate_linear(layer, h, adjacency.layer(number).symmetric).relu()
             h = dropout(h, self.config.dropout, self.training)
-        return aggregate_linear(last, h, adjacency.symmetric)
+        return aggregate_linear(last, h, adjacency.layer(len(hidden)).symmetric)

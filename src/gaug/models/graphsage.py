@@ -12,6 +12,7 @@ from gaug.adjacency import Adjacency
 from gaug.config import Range, setting
 from gaug.models.base import (
     GNN,
+    Aggregate,
     Features,
     ModelConfig,
     aggregate_linear,
@@ -58,10 +59,12 @@ class GraphSAGE(GNN):
 
     def classify(self, h: Features, adjacency: Adjacency) -> Tensor:
         """Class logits of every node.  [N, C]"""
-        aggregate = functools.partial(adjacency.mean, self_weight=self.config.self_weight)
         h = dropout(h, self.config.input_dropout, self.training)
         *hidden, last = self.layers
-        for layer in hidden:
-            h = aggregate_linear(layer, h, aggregate).relu()
+        for number, layer in enumerate(hidden):
+            h = aggregate_linear(layer, h, self._mean(adjacency.layer(number))).relu()
             h = dropout(h, self.config.dropout, self.training)
-        return aggregate_linear(last, h, aggregate)
+        return aggregate_linear(last, h, self._mean(adjacency.layer(len(hidden))))
+
+    def _mean(self, adjacency: Adjacency) -> Aggregate:
+        return functools.partial(adjacency.mean, self_weight=self.config.self_weight)

@@ -63,10 +63,11 @@ class JKNet(GNN):
 
     def classify(self, h: Features, adjacency: Adjacency) -> Tensor:
         """Class logits of every node.  [N, C]"""
-        aggregate = functools.partial(adjacency.mean, self_weight=self.config.self_weight)
         h = dropout(h, self.config.input_dropout, self.training)
         outputs: list[Tensor] = []
-        for layer in self.layers:
+        for number, layer in enumerate(self.layers):
+            graph = adjacency.layer(number)
+            aggregate = functools.partial(graph.mean, self_weight=self.config.self_weight)
             hidden = aggregate_linear(layer, h, aggregate).relu()
             h = hidden = dropout_dense(hidden, self.config.dropout, self.training)
             outputs.append(hidden)

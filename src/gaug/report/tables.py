@@ -16,7 +16,12 @@ _MODEL_TITLES = {
     "jknet": "JK-Net",
     "mlp": "MLP",
 }
-_METHOD_TITLES = {"none": "original", "dropedge": "DropEdge", "gaug-m": "GAug-M"}
+_METHOD_TITLES = {
+    "none": "original",
+    "dropedge": "DropEdge",
+    "adaedge": "AdaEdge",
+    "gaug-m": "GAug-M",
+}
 
 
 def table2_markdown(results: Sequence[CellResult], command: str) -> str:

@@ -220,7 +220,10 @@ class _Trainer:
             model.load_state_dict(best.state)
             score, loss = best.score, best.loss
         else:
-            score, loss = self._validate(model, current.adjacency)
+            # Who takes the last epoch wants nothing chosen by validation, rounds neither.
+            score = loss = math.nan
+            if self.config.selection == "validation":
+                score, loss = self._validate(model, current.adjacency)
             self.best_epoch = epoch
         state = {name: value.clone() for name, value in model.state_dict().items()}
 
