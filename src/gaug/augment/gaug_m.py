@@ -37,7 +37,7 @@ from gaug.pairs.ranking import OnShare, RankedPairs
 from gaug.sparse import SparseMatrix
 
 _FRACTION = Range(0, 1)
-_LOOK_AT_FEATURES = {"gae", "vgae", "features"}
+_LOOK_AT_FEATURES = {"gae", "vgae", "features", "smoothed"}
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from gaug.edge_predictors.local_indices import (
     ResourceAllocation,
     ResourceAllocationConfig,
 )
+from gaug.edge_predictors.smoothed import SmoothedFeatures, SmoothedFeaturesConfig
 from gaug.errors import ConfigError, unknown_name
 
 _BUILDERS: dict[type[PredictorConfig], Callable[..., EdgePredictor]] = {
@@ -39,6 +40,7 @@ _BUILDERS: dict[type[PredictorConfig], Callable[..., EdgePredictor]] = {
     CARConfig: CAR,
     LocalNaiveBayesConfig: LocalNaiveBayes,
     FeatureSimilarityConfig: FeatureSimilarity,
+    SmoothedFeaturesConfig: SmoothedFeatures,
     RandomConfig: RandomPredictor,
 }
 
@@ -128,6 +130,8 @@ __all__ = [
     "PredictorConfig",
     "RandomPredictor",
     "ResourceAllocation",
+    "SmoothedFeatures",
+    "SmoothedFeaturesConfig",
     "VGAEConfig",
     "build_predictor",
     "parse_predictor",

@@ -22,9 +22,17 @@ GRAPHS = ("cora", "citeseer", "ppi", "blogcatalog", "flickr", "air-usa", "pubmed
 SEARCHES: dict[str, tuple[Stage, ...]] = {
     "none": (),
     "dropedge": ({"drop_fraction": (0.2, 0.4, 0.6, 0.8)},),
+    "adaedge": (
+        {
+            "add_fraction": (0.05, 0.1, 0.3),
+            "remove_fraction": (0.0, 0.1, 0.3),
+        },
+        {"add_confidence": (0.5, 0.7, 0.9), "remove_confidence": (0.5, 0.7, 0.9)},
+        {"order": ("add-first", "remove-first")},
+    ),
     "gaug-m": (
         {
-            "predictor": ("gae", "features", "gae+features", "ra", "jaccard"),
+            "predictor": ("gae", "features", "smoothed", "gae+features", "features+smoothed", "ra"),
             "allocation": ("global", "per-node"),
             "add_fraction": (0.5,),
             "remove_fraction": (0.05,),
