@@ -10,7 +10,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
+import numpy as np
 import torch
+from scipy.sparse import csr_matrix
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -32,7 +34,7 @@ class Adjacency:
         self, pattern: Pattern, weight: Tensor | None = None, *, symmetric: bool = False
     ) -> None:
         self.pattern = pattern
-        self.weight = weight
+        self._weight = weight
         self.is_symmetric = symmetric
         self._row_normalised: dict[float, SparseMatrix] = {}
 
@@ -42,6 +44,11 @@ class Adjacency:
         row, col = data.edge_index
         pattern = _pattern(row, col, int(data.num_nodes), symmetric=True)
         return cls(pattern, data.get("edge_weight"), symmetric=True)
+
+    @classmethod
+    def of_pairs(cls, pairs: Tensor, num_nodes: int) -> Adjacency:
+        """The adjacency of undirected edges, each once as (smaller id, larger id).  [2, E]"""
+        return cls(symmetric_pattern(pairs, num_nodes), symmetric=True)
 
     @classmethod
     def from_edges(
@@ -80,6 +87,11 @@ class Adjacency:
     def num_nodes(self) -> int:
         """Number of nodes."""
         return self.pattern.num_rows
+
+    @property
+    def weight(self) -> Tensor | None:
+        """The weight of each entry, or None for ones.  [nnz]"""
+        return self._weight
 
     @functools.cached_property
     def edge_index(self) -> Tensor:
@@ -203,6 +215,18 @@ def _no_graph_for_all_layers() -> TrainingError:
         " Set layer_wise=false, or take a model that asks adjacency.layer(i), as gcn, gsage, gat"
         " and jknet do."
     )
+
+
+def symmetric_pattern(pairs: Tensor, num_nodes: int) -> Pattern:
+    """The pattern of undirected edges, each once as (smaller id, larger id).  [2, E]"""
+    row, col = pairs.cpu().numpy()
+    upper = csr_matrix((np.ones(row.size, np.int8), (row, col)), shape=(num_nodes, num_nodes))
+    both = (upper + upper.T).tocsr()
+    both.sort_indices()
+    crow, indices = (
+        torch.from_numpy(part.astype(np.int64)) for part in (both.indptr, both.indices)
+    )
+    return Pattern(crow.to(pairs.device), indices.to(pairs.device), num_nodes, symmetric=True)
 
 
 def _pattern(row: Tensor, col: Tensor, num_nodes: int, *, symmetric: bool) -> Pattern:

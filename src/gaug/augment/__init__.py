@@ -10,6 +10,7 @@ from gaug.augment.adaedge import AdaEdge, AdaEdgeConfig
 from gaug.augment.base import Augmentation, MethodConfig
 from gaug.augment.dropedge import DropEdge, DropEdgeConfig
 from gaug.augment.gaug_m import GAugM, GAugMConfig
+from gaug.augment.gaug_o import GAugO, GAugOConfig
 from gaug.augment.none import NoAugmentation, NoAugmentationConfig
 from gaug.edge_predictors import PredictorConfig, predictor_configs
 from gaug.errors import unknown_name
@@ -22,6 +23,7 @@ METHOD_CONFIGS: dict[str, type[MethodConfig]] = {
         DropEdgeConfig,
         AdaEdgeConfig,
         GAugMConfig,
+        GAugOConfig,
     )
 }
 
@@ -60,6 +62,8 @@ def build_method(
             return AdaEdge(config)
         case GAugMConfig():
             return GAugM(**config.to_dict(), predictor_settings=parts, labels=labels)
+        case GAugOConfig():
+            return GAugO(config)
     raise unknown_name("method", type(config).__name__, METHOD_CONFIGS)
 
 
@@ -72,6 +76,8 @@ __all__ = [
     "DropEdgeConfig",
     "GAugM",
     "GAugMConfig",
+    "GAugO",
+    "GAugOConfig",
     "MethodConfig",
     "NoAugmentation",
     "NoAugmentationConfig",

@@ -63,7 +63,8 @@ class Round:
 
     Attributes:
         adjacency: The graph for inference, and for training unless the method gives another.
-        epochs: Number of epochs at most, or None for the training configuration's.
+        epochs: Number of epochs at most, or None for the training configuration's, which the
+            loop fills in before it trains.
         keep_weights: Whether to go on with the weights of the round before; the optimiser starts
             afresh either way.
         pretraining: Whether to train all epochs and choose none: the last weights are handed on.
@@ -140,6 +141,9 @@ class AugmentedRun:
 
     def after_step(self) -> None:
         """Called after the backward pass and the classifier's step."""
+
+    def on_best(self) -> None:
+        """Called when the epoch is the best of its round so far."""
 
     def log(self) -> dict[str, float]:
         """What to write into the history of this epoch besides losses and scores."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -156,6 +157,7 @@ class _Trainer:
         choosing = self.config.selection == "validation" and not current.pretraining
         best = _Best()
         num_epochs = self.config.epochs if current.epochs is None else current.epochs
+        current = dataclasses.replace(current, epochs=num_epochs)
         for epoch in range(1, num_epochs + 1):
             loss, extra = self._step(model, optimiser, run, current, epoch)
             if not math.isfinite(loss + extra):
@@ -173,6 +175,7 @@ class _Trainer:
                 self.history.append(row | {"val_score": score, "val_loss": val_loss} | run.log())
             if choosing and best.offer(score, val_loss, epoch, model):
                 self.best_epoch = epoch
+                run.on_best()
             if self.on_epoch is not None:
                 self.on_epoch(self.epochs + epoch)
             patience = self.config.patience

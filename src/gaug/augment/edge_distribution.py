@@ -1,0 +1,72 @@
+r"""The graphs that GAug-O samples: an independent edge for each pair of nodes.
+
+$$
+P_{ij} = \alpha M_{ij} + (1 - \alpha) A_{ij}, \qquad
+\tilde A_{ij} = \sigma\Bigl(\tfrac{1}{\tau} \bigl(\operatorname{logit} P_{ij}
++ \operatorname{logit} u_{ij}\bigr)\Bigr), \qquad A'_{ij} = [\tilde A_{ij} > \tfrac12]
+$$
+
+with u uniform, so that $A'_{ij}$ is 1 with probability exactly $P_{ij}$ (the binary concrete
+distribution of Maddison et al., ICLR 2017). The forward pass has $A'$, the backward pass the
+gradient of $\tilde A$ (the straight-through estimator). One triangle is sampled and mirrored; no
+node is joined to itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gaug.errors import unknown_name
+
+#: How the scores of pairs become probabilities.
+READINGS = ("max-normalised", "sigmoid")
+
+#: What is done with the probabilities.
+SAMPLINGS = ("bernoulli", "rounding")
+
+#: Probabilities nearer to 0 or 1 than this have no gradient: there the logit has no end.
+EDGE_OF_RANGE = 1e-6
+
+
+@dataclass(frozen=True)
+class EdgeDistribution:
+    """Everything that decides a sample, but the embeddings and the noise.
+
+    Attributes:
+        alpha: Influence of the edge predictor, in [0, 1].
+        temperature: Of the relaxation, above 0; does not change what is sampled.
+        reading: ``max-normalised`` or ``sigmoid``.
+        sampling: ``bernoulli``, or ``rounding``: the noise is fixed at one half, and a pair is
+            joined if its probability is above that.
+    """
+
+    alpha: float
+    temperature: float
+    reading: str = "max-normalised"
+    sampling: str = "bernoulli"
+
+    def prepare(self, z: Tensor) -> Tensor:
+        """Embeddings whose inner products are the scores that `probabilities` reads.  [N, d]
+
+        For ``max-normalised`` they are divided by their greatest length: by the inequality of
+        Cauchy and Schwarz, the greatest of all inner products is the square of that.
+        """
+        if self.reading == "sigmoid":
+            return z
+        if self.reading != "max-normalised":
+            raise unknown_name("reading of edge scores", self.reading, READINGS)
+        largest = z.square().sum(dim=1).max()
+        # Where all embeddings are 0, so are all probabilities.
+        return z * torch.where(largest > 0, largest, 1.0).rsqrt()
+
+    def of_scores(self, scores: Tensor) -> Tensor:
+        """M from inner products of prepared embeddings, elementwise."""
+        return scores.sigmoid() if self.reading == "sigmoid" else scores
+
+    def relaxed(self, p: Tensor, noise: Tensor) -> Tensor:
+        """The relaxed sample, differentiable in the probability; noise is 1 - u."""
+        logit = torch.logit(p, EDGE_OF_RANGE)
+        return torch.sigmoid((logit - torch.logit(noise)) / self.temperature)

@@ -1,0 +1,54 @@
+"""GAug-O's edge predictor: embeddings of nodes whose inner products score pairs."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from gaug.adjacency import Adjacency
+from gaug.edge_predictors.edge_loss import edge_loss
+from gaug.edge_predictors.gae import kl_divergence
+from gaug.models.base import Features, Linear
+
+
+class EdgeEncoder(nn.Module):
+    r"""A graph auto-encoder in GAug-O's form, $Z = f(\tilde A \tilde A X W_0 W_1)$.
+
+    There is no bias and no activation between the layers; f is ReLU where scores are divided by
+    their maximum, which needs them not negative, and the identity where a sigmoid reads them.
+
+    Args:
+        in_features: Width of the features.
+        hidden: Width of the hidden layer.
+        embedding: Width of the embeddings.
+        rectified: Whether f is ReLU.
+        variational: Whether embeddings are drawn around their means in training (VGAE).
+    """
+
+    def __init__(
+        self, in_features: int, hidden: int, embedding: int, *, rectified: bool, variational: bool
+    ) -> None:
+        super().__init__()
+        self.first = Linear(in_features, hidden)
+        self.mean = Linear(hidden, embedding)
+        self.log_deviation = Linear(hidden, embedding) if variational else None
+        for layer in (self.first, self.mean, self.log_deviation):
+            if layer is not None:
+                layer.bias.requires_grad_(False)
+        self.rectified = rectified
+        self.penalty = torch.zeros(())
+
+    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
+        """Embeddings; their divergence from the prior is left in ``penalty``.  [N, d]"""
+        h = adjacency.symmetric(self.first(x))
+        z = adjacency.symmetric(self.mean(h))
+        if self.log_deviation is not None:
+            log_deviation = adjacency.symmetric(self.log_deviation(h))
+            self.penalty = kl_divergence(z, log_deviation) / z.size(0) ** 2
+            if self.training:
+                z = z + torch.randn_like(z) * log_deviation.exp()
+        return z.relu() if self.rectified else z
+
+    def loss(self, z: Tensor, positives: Tensor) -> Tensor:
+        """How badly the embeddings tell the entries of A + I from all other pairs."""
+        return edge_loss(z, positives, "exact") + self.penalty

@@ -1,0 +1,321 @@
+"""GAug-O: learn the edges and the classes together, through a new sampled graph each epoch."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import psutil
+import torch
+from torch import Tensor
+
+from gaug.adjacency import Adjacency
+from gaug.augment.base import (
+    Augmentation,
+    AugmentedRun,
+    MethodConfig,
+    Round,
+    RoundResult,
+    Visible,
+)
+from gaug.augment.edge_distribution import READINGS, EdgeDistribution
+from gaug.augment.edge_encoder import EdgeEncoder
+from gaug.augment.edge_sampling import sample_blocked, sample_dense
+from gaug.augment.sampled_adjacency import Interpolated
+from gaug.change import pair_keys
+from gaug.config import Range, setting
+from gaug.edge_predictors.evaluation import random_pairs, roc_auc
+from gaug.errors import ConfigError, DataError, TrainingError
+from gaug.graph import undirected_pairs
+from gaug.pairs.inner_product import InnerProductScores
+
+# N×N arrays of float32 that the dense engine holds at its peak, forward and backward.
+_DENSE_ARRAYS = 16
+
+VARIANTS = ("full", "no-sampling", "rounding", "no-edge-loss", "random")
+ENGINES = ("blocked", "dense")
+
+
+@dataclass(frozen=True)
+class GAugOConfig(MethodConfig):
+    """Settings of `GAugO`."""
+
+    name: ClassVar[str] = "gaug-o"
+
+    alpha: float = setting(
+        0.2, "Influence of the edge predictor; 0 is the original graph.", within=Range(0, 1)
+    )
+    beta: float = setting(1.0, "Weight of the edge loss.", within=Range(0))
+    temperature: float = setting(
+        1.0, "Temperature of the relaxed sample.", within=Range(0, low_open=True)
+    )
+    pretrain_predictor_epochs: int = setting(
+        100, "Epochs of the edge predictor alone, before joint training.", within=Range(0)
+    )
+    pretrain_classifier_epochs: int = setting(
+        30, "Epochs of the classifier alone, before joint training.", within=Range(0)
+    )
+    warmup: float = setting(
+        0.0,
+        "How steeply the predictor's learning rate rises in joint training; 0: it is full at once.",
+        within=Range(0),
+    )
+    edge_probability: str = setting(
+        "max-normalised",
+        "How scores of pairs become probabilities: divided by the greatest, or by a sigmoid.",
+        choices=READINGS,
+    )
+    variant: str = setting(
+        "full", "full, a part left out (the paper's ablation), or random edges.", choices=VARIANTS
+    )
+    engine: str = setting(
+        "blocked", "blocked: memory of a block; dense: N×N, the reference.", choices=ENGINES
+    )
+    edge_model: str = setting("gae", "Edge predictor: gae or vgae.", choices=("gae", "vgae"))
+    edge_hidden: int = setting(128, "Width of the predictor's hidden layer.", within=Range(1))
+    edge_embedding: int = setting(32, "Width of the predictor's embeddings.", within=Range(1))
+    edge_learning_rate: float = setting(
+        0.01, "Adam's step for the edge predictor.", within=Range(0, low_open=True)
+    )
+
+
+class GAugO(Augmentation):
+    r"""GAug-O (the paper's section 4.2): train through graphs that the edge predictor samples.
+
+    An edge predictor gives probabilities M, mixed with the graph to
+    $P = \alpha M + (1 - \alpha) A$. Each epoch samples a graph from P (see
+    `gaug.augment.edge_distribution`), trains the classifier on it, and trains the predictor on
+    $L = L_{nc} + \beta L_{ep}$: the classification loss through the sample, and the weighted
+    cross-entropy of all pairs (`gaug.edge_predictors.edge_loss`). Both are pretrained alone, and
+    optimisers start afresh after that. Inference is on the original graph.
+
+    The gradient of the classification loss reaches every pair, sampled or not, for classifiers
+    that sum over neighbours (GCN, GraphSAGE, JK-Net); for GAT and modules of users it reaches the
+    sampled edges.
+
+    With a warm-up of w > 0 the predictor's learning rate goes from 0 to its full value over the
+    epochs along the part of a sigmoid from -w to w.
+
+    Differs from the paper: its printed sample, log P plus one Gumbel variable, would give an edge
+    with probability $1 - e^{-P}$; here it is P. Its printed M, the sigmoid of inner products,
+    joins half of all pairs if embeddings are not negative; by default the inner products are
+    divided by the greatest one, and ``edge_probability=sigmoid`` is the printed form, with
+    embeddings of any sign.
+
+    Args:
+        config: Its settings.
+    """
+
+    def __init__(self, config: GAugOConfig | None = None) -> None:
+        self.config: GAugOConfig = config or GAugOConfig()
+        if self.config.variant == "no-sampling" and self.config.edge_probability == "sigmoid":
+            raise ConfigError(
+                "variant=no-sampling takes edge_probability=max-normalised, got 'sigmoid':"
+                " its sums over all pairs have no short form."
+            )
+
+    def fit(self, visible: Visible, seed: int) -> GAugO:
+        """Check that the graph will do; each run trains a predictor of its own."""
+        if visible.adjacency.weight is not None:
+            raise DataError(
+                "GAug-O samples edges that are there or not, but this graph has edge weights."
+                " Drop them (data.edge_weight = None), or take --method gaug-m."
+            )
+        if visible.adjacency.num_pairs == 0:
+            raise DataError("GAug-O learns from edges, but this graph has none.")
+        if self.config.engine == "dense":
+            check_dense_memory(visible.adjacency.num_nodes)
+        return self
+
+    def start(self, visible: Visible, generator: torch.Generator) -> GAugORun:
+        """Open one run."""
+        return GAugORun(visible, generator, self.config)
+
+
+class GAugORun(AugmentedRun):
+    """One run of GAug-O; after training it can be asked for probabilities and graphs.
+
+    Args:
+        visible: What the method may see.
+        generator: Source of the noise.
+        config: The settings.
+    """
+
+    def __init__(self, visible: Visible, generator: torch.Generator, config: GAugOConfig) -> None:
+        super().__init__(visible, generator)
+        self.config = config
+        self.learns = config.variant != "random"
+        self.beta = 0.0 if config.variant == "no-edge-loss" else config.beta
+        self.distribution = EdgeDistribution(
+            config.alpha,
+            config.temperature,
+            config.edge_probability if self.learns else "max-normalised",
+            "rounding" if config.variant == "rounding" else "bernoulli",
+        )
+        self.encoder = EdgeEncoder(
+            int(visible.features.shape[1]),
+            config.edge_hidden,
+            config.edge_embedding,
+            rectified=config.edge_probability == "max-normalised",
+            variational=config.edge_model == "vgae",
+        ).to(visible.labels.device)
+        node = torch.arange(visible.adjacency.num_nodes, device=visible.labels.device)
+        self.positives = torch.cat([visible.adjacency.edge_index, node.repeat(2, 1)], dim=1)
+        self._z: Tensor | None = None
+        self._edge_loss = 0.0
+        self._best: dict[str, Tensor] | None = None
+
+    def next_round(self, previous: RoundResult | None) -> Round | None:
+        """Pretraining, if asked for, then joint training from its weights."""
+        if previous is None:
+            if self.learns:
+                self._pretrain()
+            if self.config.pretrain_classifier_epochs:
+                return Round(
+                    self.visible.adjacency,
+                    epochs=self.config.pretrain_classifier_epochs,
+                    pretraining=True,
+                )
+        if previous is None or previous.round.pretraining:
+            self.optimiser = self._new_optimiser()
+            return Round(self.visible.adjacency, keep_weights=previous is not None)
+        if self._best is not None:
+            self.encoder.load_state_dict(self._best)
+        return None
+
+    def training_graph(self, current: Round, epoch: int) -> Adjacency:
+        """The original graph in pretraining, then a new sample each epoch."""
+        self._z = None
+        if current.pretraining:
+            return current.adjacency
+        assert current.epochs is not None, "the loop settles the number of epochs"
+        rate = warmed_up(epoch, current.epochs, self.config.warmup)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate * self.config.edge_learning_rate
+        if not self.learns:
+            return self._sample(self._by_chance())
+        self.encoder.train()
+        self._z = self._embed()
+        return self._sample(self.distribution.prepare(self._z))
+
+    def extra_loss(self) -> Tensor | None:
+        """The edge loss, weighted."""
+        if self._z is None or self.beta == 0:
+            return None
+        loss = self.encoder.loss(self._z, self.positives)
+        self._edge_loss = loss.item()
+        return self.beta * loss
+
+    def after_step(self) -> None:
+        """The step of the edge predictor."""
+        if self._z is not None:
+            self.optimiser.step()
+            self.optimiser.zero_grad()
+
+    def on_best(self) -> None:
+        """Keep the predictor of the best epoch."""
+        self._best = copy.deepcopy(self.encoder.state_dict())
+
+    def log(self) -> dict[str, float]:
+        """The edge loss, the edge AUC, and the predictor's learning rate."""
+        if self._z is None:
+            return {}
+        generator = torch.Generator().manual_seed(0)
+        edges = undirected_pairs(self.visible.adjacency.edge_index)
+        others = random_pairs(self.visible.adjacency.num_nodes, edges.size(1), generator)
+        scores = InnerProductScores(self._z.detach().cpu())
+        return {
+            "edge_loss": self._edge_loss,
+            "edge_auc": roc_auc(scores.edge_logits(edges.cpu()), scores.edge_logits(others)),
+            "edge_learning_rate": self.optimiser.param_groups[0]["lr"],
+        }
+
+    @torch.no_grad()
+    def edge_probabilities(self, pairs: Tensor) -> Tensor:
+        """P of pairs of nodes: the chance that a sample joins them.  [2, n] → [n]"""
+        u, v = pairs
+        prepared = self._prepared()
+        learned = self.distribution.of_scores((prepared[u] * prepared[v]).sum(dim=1))
+        num_nodes = self.visible.adjacency.num_nodes
+        ordered = torch.stack([torch.minimum(u, v), torch.maximum(u, v)])
+        edges = undirected_pairs(self.visible.adjacency.edge_index)
+        known = torch.isin(pair_keys(ordered, num_nodes), pair_keys(edges, num_nodes))
+        p = self.config.alpha * learned + (1 - self.config.alpha) * known
+        return torch.where(u == v, 0.0, p.clamp(0, 1))
+
+    @torch.no_grad()
+    def sample_graph(self) -> Adjacency:
+        """A new graph from the probabilities."""
+        return self._sample(self._prepared())
+
+    def _embed(self) -> Tensor:
+        z: Tensor = self.encoder(self.visible.features, self.visible.adjacency)
+        return z
+
+    def _prepared(self) -> Tensor:
+        """Embeddings of the predictor as it is, without what is random in training."""
+        if not self.learns:
+            return self._by_chance()
+        self.encoder.eval()
+        return self.distribution.prepare(self._embed())
+
+    def _by_chance(self) -> Tensor:
+        """Embeddings by which every pair is as likely as an edge is in this graph.  [N, 1]"""
+        adjacency = self.visible.adjacency
+        num_nodes = adjacency.num_nodes
+        share = adjacency.num_pairs / (num_nodes * (num_nodes - 1) / 2)
+        return torch.full((num_nodes, 1), share**0.5, device=adjacency.pattern.col.device)
+
+    def _sample(self, prepared: Tensor) -> Adjacency:
+        original = self.visible.adjacency
+        if self.config.variant == "no-sampling":
+            return Interpolated(prepared, original, self.distribution)
+        sample = sample_dense if self.config.engine == "dense" else sample_blocked
+        seed = int(torch.randint(2**62, (1,), generator=self.generator))
+        return sample(prepared, original, self.distribution, seed)
+
+    def _new_optimiser(self) -> torch.optim.Adam:
+        weights = [weight for weight in self.encoder.parameters() if weight.requires_grad]
+        return torch.optim.Adam(weights, lr=self.config.edge_learning_rate, fused=True)
+
+    def _pretrain(self) -> None:
+        optimiser = self._new_optimiser()
+        self.encoder.train()
+        for epoch in range(1, self.config.pretrain_predictor_epochs + 1):
+            optimiser.zero_grad()
+            loss = self.encoder.loss(self._embed(), self.positives)
+            if not bool(torch.isfinite(loss)):
+                raise TrainingError(
+                    f"The edge predictor's loss became {loss.item()} in epoch {epoch} of its"
+                    " pretraining. Try a lower edge_learning_rate."
+                )
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+
+
+def warmed_up(epoch: int, num_epochs: int, warmup: float) -> float:
+    """The share of the full learning rate in an epoch, counted from 1.
+
+    >>> [round(warmed_up(epoch, 5, warmup=4.0), 2) for epoch in range(1, 6)]
+    [0.0, 0.1, 0.5, 0.9, 1.0]
+    >>> warmed_up(1, 5, warmup=0.0)
+    1.0
+    """
+    if warmup == 0 or num_epochs == 1:
+        return 1.0
+    place = warmup * (2 * (epoch - 1) / (num_epochs - 1) - 1)
+    low, here, high = (1 / (1 + math.exp(-x)) for x in (-warmup, place, warmup))
+    return (here - low) / (high - low)
+
+
+def check_dense_memory(num_nodes: int) -> None:
+    """Raise if all pairs of so many nodes do not fit."""
+    needed = _DENSE_ARRAYS * 4 * num_nodes**2
+    available = psutil.virtual_memory().available
+    if needed > available:
+        raise ConfigError(
+            f"engine=dense needs about {needed / 1e9:.1f} GB for {num_nodes:,} nodes, and"
+            f" {available / 1e9:.1f} GB are free. Take engine=blocked."
+        )

@@ -1,0 +1,70 @@
+"""A random number for each pair of nodes, from the pair and a seed alone.
+
+A stream of random numbers must be drawn in order. A number that is a hash of the pair can be made
+again at any time and in any order, so a sample does not depend on the size of a block or on the
+number of threads, and the backward pass makes the noise of the forward pass anew.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+# Chris Wellons' "lowbias32" mixing of 32 bits (hash-prospector, public domain).
+_SHIFTS = (16, 15, 16)
+_FACTORS = (0x7FEB352D, 0x846CA68B - (1 << 32))
+_BITS = 23  # so that every number and its distance to 1 are exact in float32
+
+
+def row_keys(seed: int, num_nodes: int) -> Tensor:
+    """Two keys of 32 bits for each row: rows with other keys have unrelated numbers.  [2, N]"""
+    bits = np.arange(1, num_nodes + 1, dtype=np.uint64)
+    with np.errstate(over="ignore"):  # arithmetic modulo 2^64 is meant
+        bits = bits * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed % (1 << 64))
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+        bits ^= bits >> np.uint64(31)
+    return torch.from_numpy(bits.view(np.int32).reshape(-1, 2).T.copy())
+
+
+def row_noise(keys: Tensor, start: int, stop: int, first_column: int, num_nodes: int) -> Tensor:
+    """Numbers in (0, 1) of rows start to stop, columns from first_column on.  [stop - start, …]
+
+    Args:
+        keys: From `row_keys`.  [2, N]
+        start: First row.
+        stop: Row after the last one.
+        first_column: First column.
+        num_nodes: Number of nodes.
+    """
+    column = torch.arange(first_column, num_nodes, dtype=torch.int32, device=keys.device)
+    return _noise(keys[0, start:stop, None], keys[1, start:stop, None], column)
+
+
+def pair_noise(keys: Tensor, pairs: Tensor) -> Tensor:
+    """Numbers in (0, 1) of single pairs: those that `row_noise` has at their places.  [2, n] → [n]
+
+    >>> keys = row_keys(seed=0, num_nodes=5)
+    >>> bool(pair_noise(keys, torch.tensor([[1], [4]])) == row_noise(keys, 0, 5, 0, 5)[1, 4])
+    True
+    """
+    first, second = keys[:, pairs[0]]
+    return _noise(first, second, pairs[1].int())
+
+
+def _noise(first_key: Tensor, second_key: Tensor, column: Tensor) -> Tensor:
+    bits = column ^ first_key
+    _mix(bits)
+    bits += second_key
+    _mix(bits)
+    bits.bitwise_and_((1 << _BITS) - 1)
+    return bits.float().add_(0.5).mul_(2.0**-_BITS)
+
+
+def _mix(bits: Tensor) -> None:
+    for place, shift in enumerate(_SHIFTS):
+        # The shift of a signed number fills in its sign; the mask takes that away.
+        bits.bitwise_xor_((bits >> shift).bitwise_and_((1 << (32 - shift)) - 1))
+        if place < len(_FACTORS):
+            bits.mul_(_FACTORS[place])
