@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gaug.augment import DropEdge, DropEdgeConfig, GAugM, NoAugmentation
+    from gaug.augment import BGCN, BGCNConfig, DropEdge, DropEdgeConfig, GAugM, NoAugmentation
     from gaug.data.catalog import load_graph
     from gaug.data.splits import SplitConfig, make_split
     from gaug.data.synthetic import SyntheticConfig, planted_graph
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 # Where each public name lives. It is imported on first use: PyTorch takes seconds to import, and
 # `gaug --help` should not.
 _HOMES = {
+    "BGCN": "gaug.augment",
+    "BGCNConfig": "gaug.augment",
     "DropEdge": "gaug.augment",
     "DropEdgeConfig": "gaug.augment",
     "Experiment": "gaug.experiment",
@@ -62,9 +64,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "BGCN",
     "GAT",
     "GCN",
     "MLP",
+    "BGCNConfig",
     "DropEdge",
     "DropEdgeConfig",
     "Experiment",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from gaug.augment.base import Augmentation, MethodConfig
+from gaug.augment.bgcn import BGCN, BGCNConfig
 from gaug.augment.dropedge import DropEdge, DropEdgeConfig
 from gaug.augment.gaug_m import GAugM, GAugMConfig
 from gaug.augment.none import NoAugmentation, NoAugmentationConfig
@@ -15,7 +16,8 @@ from gaug.errors import unknown_name
 
 #: The settings of each method by its name on the command line.
 METHOD_CONFIGS: dict[str, type[MethodConfig]] = {
-    config.name: config for config in (NoAugmentationConfig, DropEdgeConfig, GAugMConfig)
+    config.name: config
+    for config in (NoAugmentationConfig, DropEdgeConfig, GAugMConfig, BGCNConfig)
 }
 
 
@@ -51,12 +53,16 @@ def build_method(
             return DropEdge(config)
         case GAugMConfig():
             return GAugM(**config.to_dict(), predictor_settings=parts, labels=labels)
+        case BGCNConfig():
+            return BGCN(config)
     raise unknown_name("method", type(config).__name__, METHOD_CONFIGS)
 
 
 __all__ = [
+    "BGCN",
     "METHOD_CONFIGS",
     "Augmentation",
+    "BGCNConfig",
     "DropEdge",
     "DropEdgeConfig",
     "GAugM",

@@ -28,7 +28,9 @@ Graph = Annotated[str, typer.Argument(help="Name of a graph; 'gaug datasets' lis
 Model = Annotated[
     str, typer.Option("--model", "-m", help="Classifier: gcn, gsage, gat, jknet or mlp.")
 ]
-Method = Annotated[str, typer.Option("--method", help="Augmentation: none, dropedge or gaug-m.")]
+Method = Annotated[
+    str, typer.Option("--method", help="Augmentation: none, dropedge, gaug-m or bgcn.")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(

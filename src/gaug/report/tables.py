@@ -14,7 +14,7 @@ _MODEL_TITLES = {
     "jknet": "JK-Net",
     "mlp": "MLP",
 }
-_METHOD_TITLES = {"none": "original", "dropedge": "DropEdge"}
+_METHOD_TITLES = {"none": "original", "dropedge": "DropEdge", "bgcn": "BGCN"}
 
 
 def table2_markdown(results: Sequence[CellResult], command: str) -> str:
