@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gaug.augment import (
+        BGCN,
         AdaEdge,
         AdaEdgeConfig,
+        BGCNConfig,
         DropEdge,
         DropEdgeConfig,
         GAugM,
+        GAugO,
+        GAugOConfig,
         NoAugmentation,
     )
     from gaug.data.catalog import load_graph
@@ -42,12 +46,16 @@ if TYPE_CHECKING:
 _HOMES = {
     "AdaEdge": "gaug.augment",
     "AdaEdgeConfig": "gaug.augment",
+    "BGCN": "gaug.augment",
+    "BGCNConfig": "gaug.augment",
     "DropEdge": "gaug.augment",
     "DropEdgeConfig": "gaug.augment",
     "Experiment": "gaug.experiment",
     "GAT": "gaug.models",
     "GATConfig": "gaug.models",
     "GAugM": "gaug.augment",
+    "GAugO": "gaug.augment",
+    "GAugOConfig": "gaug.augment",
     "GCN": "gaug.models",
     "GCNConfig": "gaug.models",
     "GaugError": "gaug.errors",
@@ -71,16 +79,20 @@ _HOMES = {
 }
 
 __all__ = [
+    "BGCN",
     "GAT",
     "GCN",
     "MLP",
     "AdaEdge",
     "AdaEdgeConfig",
+    "BGCNConfig",
     "DropEdge",
     "DropEdgeConfig",
     "Experiment",
     "GATConfig",
     "GAugM",
+    "GAugO",
+    "GAugOConfig",
     "GCNConfig",
     "GaugError",
     "GraphSAGE",

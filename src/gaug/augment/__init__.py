@@ -8,6 +8,7 @@ from torch import Tensor
 
 from gaug.augment.adaedge import AdaEdge, AdaEdgeConfig
 from gaug.augment.base import Augmentation, MethodConfig
+from gaug.augment.bgcn import BGCN, BGCNConfig
 from gaug.augment.dropedge import DropEdge, DropEdgeConfig
 from gaug.augment.gaug_m import GAugM, GAugMConfig
 from gaug.augment.gaug_o import GAugO, GAugOConfig
@@ -22,6 +23,7 @@ METHOD_CONFIGS: dict[str, type[MethodConfig]] = {
         NoAugmentationConfig,
         DropEdgeConfig,
         AdaEdgeConfig,
+        BGCNConfig,
         GAugMConfig,
         GAugOConfig,
     )
@@ -64,14 +66,18 @@ def build_method(
             return GAugM(**config.to_dict(), predictor_settings=parts, labels=labels)
         case GAugOConfig():
             return GAugO(config)
+        case BGCNConfig():
+            return BGCN(config)
     raise unknown_name("method", type(config).__name__, METHOD_CONFIGS)
 
 
 __all__ = [
+    "BGCN",
     "METHOD_CONFIGS",
     "AdaEdge",
     "AdaEdgeConfig",
     "Augmentation",
+    "BGCNConfig",
     "DropEdge",
     "DropEdgeConfig",
     "GAugM",

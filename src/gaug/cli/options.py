@@ -31,7 +31,8 @@ Model = Annotated[
     str, typer.Option("--model", "-m", help="Classifier: gcn, gsage, gat, jknet or mlp.")
 ]
 Method = Annotated[
-    str, typer.Option("--method", help="Augmentation: none, dropedge, adaedge or gaug-m.")
+    str,
+    typer.Option("--method", help="Augmentation: none, dropedge, adaedge, bgcn, gaug-m or gaug-o."),
 ]
 Set = Annotated[
     list[str] | None,

@@ -20,7 +20,9 @@ _METHOD_TITLES = {
     "none": "original",
     "dropedge": "DropEdge",
     "adaedge": "AdaEdge",
+    "bgcn": "BGCN",
     "gaug-m": "GAug-M",
+    "gaug-o": "GAug-O",
 }
 
 
