@@ -10,8 +10,6 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch_geometric.data import Data
-from torch_geometric.utils import to_undirected
 
 from gaug.adjacency import Adjacency
 from gaug.augment.base import (
@@ -137,6 +135,4 @@ class _BGCNRun(AugmentedRun):
             self.warning = "BGCN drew a graph without edges: its GNN saw features alone."
         elif torch.equal(pairs, self.edges):
             self.warning = "BGCN drew the original graph again: that changed nothing."
-        edge_index = to_undirected(pairs, num_nodes=model.num_nodes)
-        drawn = Adjacency.of(Data(edge_index=edge_index, num_nodes=model.num_nodes))
-        return drawn.to(self.visible.labels.device)
+        return Adjacency.of_pairs(pairs, model.num_nodes).to(self.visible.labels.device)
