@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from benchmarks.epoch import epoch_breakdown
+from benchmarks.ranking import INDICES
 
 _EPOCHS = 200
 
@@ -31,6 +32,29 @@ def main() -> None:
     print()
     for name in ("cora", "flickr"):
         print("\n".join(epoch_breakdown(name)), flush=True)
+    print()
+    _rankings()
+
+
+def _rankings() -> None:
+    print("All-pairs work, memory above the inputs.\n")
+    dense, ours = _measure("ranking", "dense"), _measure("ranking", "blocked")
+    print(
+        f"top |E| non-edges of {ours['graph']}, 32 dimensions: dense {dense['seconds']:.2f} s,"
+        f" {dense['memory_mb']:,.0f} MB; ours {ours['seconds']:.2f} s, {ours['memory_mb']:,.0f} MB:"
+        f" {dense['seconds'] / ours['seconds']:.1f}x as fast,"
+        f" 1/{dense['memory_mb'] / max(1.0, ours['memory_mb']):.0f} of the memory",
+        flush=True,
+    )
+    for what in INDICES:
+        _print_cost(f"{what}, top |E| non-edges", _measure("ranking", what))
+    _print_cost("GAE, exact loss, 10 epochs", _measure("ranking", "gae"))
+    _print_cost("top 0.8 |E| non-edges, 32 dimensions", _measure("ranking", "large"))
+
+
+def _print_cost(what: str, cost: dict[str, Any]) -> None:
+    line = f"{cost['graph']}, {what}: {cost['seconds']:.1f} s, {cost['memory_mb']:,.0f} MB"
+    print(line, flush=True)
 
 
 def _measure(module: str, *arguments: object) -> dict[str, Any]:

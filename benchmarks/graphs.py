@@ -13,6 +13,9 @@ _STAND_INS = {
     "cora": SyntheticConfig(
         num_nodes=2708, num_classes=7, degree=3.9, num_features=1433, feature_density=0.013
     ),
+    "pubmed": SyntheticConfig(
+        num_nodes=19717, num_classes=3, degree=4.5, num_features=500, feature_density=0.1
+    ),
     "flickr": SyntheticConfig(
         num_nodes=7575, num_classes=9, degree=63.3, num_features=12047, feature_density=0.002
     ),

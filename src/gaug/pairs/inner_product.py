@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-# Pairs scored at a time, to bound memory.
-_PAIRS_AT_A_TIME = 1 << 18
+# Pairs scored at a time: what fits a core's own cache.
+_PAIRS_AT_A_TIME = 1 << 13
 
 
 class InnerProductScores:

@@ -5,6 +5,7 @@ Ties go to the smaller node ids, so that a result does not depend on block size 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,8 +20,9 @@ from gaug.pairs.scores import PairScores
 #: Told the share of the work that is done.
 OnShare = Callable[[float], None]
 
-#: Scores computed at a time, by default.
-BLOCK_ELEMENTS = 1 << 22
+# Scores computed at a time, by default: what fits a core's own cache, or a few whole rows.
+_BLOCK_ELEMENTS = 1 << 18
+_BLOCK_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def top_non_edges(
     num_nodes: int,
     count: int,
     *,
-    block_elements: int = BLOCK_ELEMENTS,
+    block_elements: int | None = None,
     on_share: OnShare | None = None,
 ) -> RankedPairs:
     """The ``count`` pairs with the highest scores among those that are no edges.
@@ -63,34 +65,23 @@ def top_non_edges(
         on_share: Called with the share of the work that is done.
     """
     check_count(count, num_nodes, edges.size(1))
+    block_elements = block_elements or max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
     edge_keys = pair_keys(edges, num_nodes).sort().values.numpy()
-    best = _BestPairs(count)
+    best = _BestPairs(count, scores.slack)
     for start, stop in row_blocks(num_nodes, block_elements):
-        block = scores.score_rows(start, stop, start).contiguous()  # [b, N - start]
-        check_finite(block)
-        threshold = best.threshold - scores.slack
-        if count > 0 and float(block.max()) >= threshold:
-            # Pairs come in the order of their ids: a later one that merely ties has lost.
-            tie_loses = scores.slack == 0 and best.threshold > -np.inf
-            chosen = (block > threshold if tie_loses else block >= threshold).numpy()
-            # Only the part above the diagonal: a pair is looked at from its smaller id.
-            chosen[:, : stop - start] &= np.tri(stop - start, k=0, dtype=bool).T ^ np.eye(
-                stop - start, dtype=bool
-            )
-            row, column = np.nonzero(chosen)
-            keys = (row + start) * num_nodes + (column + start)
-            free = ~_contained(keys, edge_keys)
-            keys = keys[free]
-            if scores.slack > 0:
-                values = _exact(scores, keys, num_nodes)
-            else:
-                values = block.numpy()[row[free], column[free]]
-            best.offer(values, keys)
+        block = scores.score_rows(start, stop, start)  # [b, N - start]
+        highest = float(block.max())
+        check_not_nan(highest)
+        if count > 0 and highest >= best.threshold:
+            best.offer(*_candidates(block, start, num_nodes, edge_keys, best))
         if on_share is not None:
             remaining = (num_nodes - stop) / num_nodes
             on_share(1 - remaining * remaining)
-    values, keys = best.ranked()
-    return _ranked(values, keys, num_nodes)
+    values, keys = best.collected()
+    if scores.slack > 0:
+        values = _exact(scores, keys, num_nodes)
+    order = np.lexsort((keys, -values))[:count]
+    return _ranked(values[order], keys[order], num_nodes)
 
 
 def top_non_edges_per_node(
@@ -99,7 +90,7 @@ def top_non_edges_per_node(
     num_nodes: int,
     count: int,
     *,
-    block_elements: int = BLOCK_ELEMENTS,
+    block_elements: int | None = None,
     on_share: OnShare | None = None,
 ) -> RankedPairs:
     """Non-edges spread over the nodes: each offers its best, then its second best, and so on.
@@ -109,6 +100,7 @@ def top_non_edges_per_node(
     there; within a round the higher score comes first, then the smaller ids.
     """
     check_count(count, num_nodes, edges.size(1))
+    block_elements = block_elements or max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
     rounds = max(1, -(-2 * count // num_nodes))  # each round brings N / 2 new pairs at least
     while True:
         round_of, values, keys = _offers(scores, edges, num_nodes, rounds, block_elements, on_share)
@@ -126,7 +118,8 @@ def bottom_edges(scores: PairScores, edges: Tensor, num_nodes: int, count: int) 
             f"The number of edges to remove must be from 0 to {edges.size(1)}, got {count}."
         )
     logits = scores.edge_logits(edges)
-    check_finite(logits)
+    if logits.numel():
+        check_not_nan(float(logits.max()))
     values = logits.double().numpy()
     keys = pair_keys(edges, num_nodes).numpy()
     order = np.lexsort((keys, values))[:count]
@@ -144,9 +137,9 @@ def check_count(count: int, num_nodes: int, num_edges: int) -> None:
         )
 
 
-def check_finite(scores: Tensor) -> None:
-    """Raise if a predictor gave something that cannot be ranked."""
-    if bool(torch.isnan(scores).any()):
+def check_not_nan(highest: float) -> None:
+    """Raise if a predictor gave something that cannot be ranked: the maximum of any NaN is NaN."""
+    if math.isnan(highest):
         raise TrainingError(
             "The edge predictor gave scores that are not numbers (NaN). Its training may have"
             " diverged: try a lower learning_rate, or another predictor."
@@ -164,45 +157,71 @@ def row_blocks(num_nodes: int, block_elements: int) -> list[tuple[int, int]]:
     return blocks
 
 
-class _BestPairs:
-    """The best pairs seen so far; candidates are gathered and cut down when there are many."""
+def _candidates(
+    block: Tensor, start: int, num_nodes: int, edge_keys: np.ndarray, best: _BestPairs
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and keys of the non-edges of a block that may be among the best of all."""
+    # Pairs come in the order of their ids: where scores are exact, a later one that ties has lost.
+    tie_loses = best.slack == 0 and best.threshold > -np.inf
+    chosen = block > best.threshold if tie_loses else block >= best.threshold
+    place = np.flatnonzero(chosen.numpy())
+    row, column = np.divmod(place, block.size(1))
+    upper = column > row  # a pair is looked at from its smaller id
+    place, row, column = place[upper], row[upper], column[upper]
+    keys = (row + start) * num_nodes + (column + start)
+    free = ~_contained(keys, edge_keys)
+    return block.reshape(-1).numpy()[place[free]], keys[free]
 
-    def __init__(self, count: int) -> None:
+
+class _BestPairs:
+    """The pairs seen so far that may be among the best; cut down when there are many.
+
+    A score may be wrong by the slack. A pair whose score is under the count-th best by more than
+    twice that is worse than count others, whatever the exact scores are.
+    """
+
+    def __init__(self, count: int, slack: float) -> None:
         self.count = count
-        self.values = np.empty(0)
+        self.slack = slack
+        self.threshold = -np.inf
+        self.values = np.empty(0, dtype=np.float32)
         self.keys = np.empty(0, dtype=np.int64)
         self.waiting: list[tuple[np.ndarray, np.ndarray]] = []
         self.num_waiting = 0
-        self.threshold = -np.inf
 
     def offer(self, values: np.ndarray, keys: np.ndarray) -> None:
-        self.waiting.append((values.astype(np.float64), keys))
+        self.waiting.append((values, keys))
         self.num_waiting += keys.size
-        if self.num_waiting >= max(self.count, 1 << 16):
+        if self.num_waiting >= max(self.count // 2, 1 << 14):
             self._cut()
 
-    def ranked(self) -> tuple[np.ndarray, np.ndarray]:
+    def collected(self) -> tuple[np.ndarray, np.ndarray]:
         self._cut()
-        order = np.lexsort((self.keys, -self.values))
-        return self.values[order], self.keys[order]
+        return self.values, self.keys
 
     def _cut(self) -> None:
         values = np.concatenate([self.values, *(values for values, _ in self.waiting)])
         keys = np.concatenate([self.keys, *(keys for _, keys in self.waiting)])
         self.waiting, self.num_waiting = [], 0
-        if self.count == 0:
-            return
-        if values.size > self.count:
-            place = values.size - self.count
-            limit = np.partition(values, place)[place]  # the count-th best
-            above = np.flatnonzero(values > limit)
-            tied = np.flatnonzero(values == limit)
-            tied = tied[np.argsort(keys[tied], kind="stable")][: self.count - above.size]
-            kept = np.concatenate([above, tied])
-            values, keys = values[kept], keys[kept]
+        if values.size >= self.count > 0:
+            limit = np.partition(values, values.size - self.count)[values.size - self.count]
+            # Rounded down, so that float32 cannot lift it over a score that belongs here.
+            self.threshold = float(np.nextafter(limit - np.float32(2 * self.slack), -np.inf))
+            if self.slack == 0:
+                self.threshold = float(limit)
+                values, keys = self._without_lost_ties(values, keys, limit)
+            else:
+                kept = values >= self.threshold
+                values, keys = values[kept], keys[kept]
         self.values, self.keys = values, keys
-        if values.size >= self.count:
-            self.threshold = float(values.min())
+
+    def _without_lost_ties(
+        self, values: np.ndarray, keys: np.ndarray, limit: np.float32
+    ) -> tuple[np.ndarray, np.ndarray]:
+        above, tied = np.flatnonzero(values > limit), np.flatnonzero(values == limit)
+        tied = tied[np.argsort(keys[tied], kind="stable")][: self.count - above.size]
+        kept = np.concatenate([above, tied])
+        return values[kept], keys[kept]
 
 
 def _offers(
@@ -226,7 +245,7 @@ def _offers(
     for start in range(0, num_nodes, height):
         stop = min(num_nodes, start + height)
         block = scores.score_rows(start, stop, 0).clone()
-        check_finite(block)
+        check_not_nan(float(block.max()))
         degrees = starts[start + 1 : stop + 1] - starts[start:stop]
         own = torch.repeat_interleave(degrees)
         block[own, neighbour[starts[start] : starts[stop]]] = -torch.inf
