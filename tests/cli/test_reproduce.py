@@ -86,6 +86,7 @@ def test_a_method_s_settings_are_chosen_on_validation_and_told(gaug, tmp_path):
         (["table2", "--graphs", ","], "Unknown graph ','. Choose from:"),
         ([*CELL[1:], "--seed", "-1"], "seed must be at least 0, got -1."),
         ([*CELL[1:], "--runs", "0"], "runs must be at least 1, got 0."),
+        ([*CELL[1:], "--trial-runs", "0"], "trial_runs must be at least 1, got 0."),
         ([*CELL[1:], "--workers", "0"], "workers must be at least 1, got 0."),
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else "",

@@ -22,6 +22,9 @@ def table2(
         str | None, typer.Option(help="Only these methods, separated by commas.")
     ] = None,
     runs: options.Runs = 30,
+    trial_runs: Annotated[
+        int, typer.Option(help="Runs of each setting that is tried on validation nodes.")
+    ] = 3,
     seed: options.Seed = 0,
     workers: options.Workers = None,
     out: Annotated[
@@ -35,7 +38,7 @@ def table2(
     """Every model and method on every graph, the paper's numbers beside ours.
 
     Runs that are on record are not done again, so an interrupted command goes on where it was.
-    The settings of a method are chosen on validation nodes from a small grid, three runs each.
+    The settings of a method are chosen on validation nodes from a small grid.
     Cells whose run takes over 30 seconds get 10 runs. The authors' splits are used where the data
     folder has them as splits/NAME.npz.
     """
@@ -67,6 +70,7 @@ def table2(
                 workers=options.sensible_workers(workers, runs),
                 root=data_root,
                 seed=seed,
+                trial_runs=trial_runs,
                 on_step=move,
             )
         results.append(result)

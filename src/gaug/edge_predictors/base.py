@@ -33,9 +33,11 @@ class EdgePredictor(ABC):
 
     Attributes:
         slack: See `gaug.pairs.scores.PairScores`.
+        block_elements: Scores to compute at a time where the usual number is not the fastest.
     """
 
     slack: float = 0.0
+    block_elements: int | None = None
 
     def fit(self, data: Data, seed: int = 0, *, on_share: OnShare | None = None) -> EdgePredictor:
         """Learn from a valid graph. Labels are not looked at. Returns self.
@@ -71,7 +73,14 @@ class EdgePredictor(ABC):
         """The best non-edges: of all pairs, or spread over the nodes; see `gaug.pairs.ranking`."""
         self.check_fitted()
         rank = ranking.top_non_edges_per_node if per_node else ranking.top_non_edges
-        return rank(self, self.edges_, self.num_nodes_, count, on_share=on_share)
+        return rank(
+            self,
+            self.edges_,
+            self.num_nodes_,
+            count,
+            block_elements=self.block_elements,
+            on_share=on_share,
+        )
 
     def bottom_edges(self, count: int) -> RankedPairs:
         """The worst edges, the worst first."""

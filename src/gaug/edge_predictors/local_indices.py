@@ -299,6 +299,8 @@ class CAR(_LocalIndex):
         config: Its settings.
     """
 
+    block_elements = 1 << 22  # every block looks at all edges
+
     def __init__(self, config: CARConfig | None = None) -> None:
         self.config = config or CARConfig()
 

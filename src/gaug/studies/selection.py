@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +10,28 @@ from typing import Any
 from gaug.experiment import spread
 from gaug.store import RunRecord
 
-#: One stage of a search: every combination of these values is tried.
-Stage = Mapping[str, Sequence[Any]]
 Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of a search.
+
+    Validation nodes are few, and the best of many settings is best partly by chance. A choice that
+    is judged by its mean over several values of other settings depends less on that.
+
+    Attributes:
+        values: Every combination of these is tried.
+        over: Other settings that each combination is averaged over.
+    """
+
+    values: Mapping[str, Sequence[Any]]
+    over: Sequence[Settings] = ({},)
+
+    def combinations(self) -> list[Settings]:
+        """All combinations of the values."""
+        products = itertools.product(*self.values.values())
+        return [dict(zip(self.values, values, strict=True)) for values in products]
 
 
 @dataclass(frozen=True)
@@ -49,45 +67,56 @@ def choose_settings(
 ) -> Choice:
     """Search the stages in order, each from the best settings of the stage before.
 
-    Searching predictor, additions and removals in turn takes the sum of their numbers of values
-    where a full grid takes the product. Test scores are not looked at; a tie goes to what was
-    tried first.
+    Searching predictor and fractions in turn takes the sum of their numbers of values where a full
+    grid takes the product. Test scores are not looked at; a tie goes to what was tried first.
 
     Args:
-        stages: For each setting its values; the first stage gives every setting a value.
+        stages: What to try; together they give every setting that matters a value.
         run: Trains with these settings and gives the records.
         on_trial: Called with how many of `count_trials` are done.
 
     >>> from gaug.store import RunRecord
     >>> def run(settings):
     ...     return [RunRecord(val_score=10 * settings["a"] - settings["b"])]
-    >>> choose_settings([{"a": [1, 2], "b": [3]}, {"b": [3, 0, 5]}], run).settings
+    >>> stages = [Stage({"a": [1, 2]}, over=[{"b": 3}, {"b": 4}]), Stage({"b": [3, 0, 5]})]
+    >>> choose_settings(stages, run).settings
     {'a': 2, 'b': 0}
     """
-    best: Trial | None = None
+    chosen: Settings = {}
     trials: list[Trial] = []
-    looked_at = 0
     for stage in stages:
-        base = {} if best is None else best.settings
-        for values in itertools.product(*stage.values()):
-            settings = base | dict(zip(stage, values, strict=True))
-            looked_at += 1
-            if all(trial.settings != settings for trial in trials):
-                scores = [record.val_score for record in run(settings)]
-                trial = Trial(settings, [score for score in scores if score is not None])
-                trials.append(trial)
-                if best is None or trial.val_mean > best.val_mean:
-                    best = trial
-            if on_trial is not None:
-                on_trial(looked_at)
-    assert best is not None, "a search has at least one stage with values"
-    return Choice(best.settings, trials)
+        best: Trial | None = None
+        for values in stage.combinations():
+            scores: list[float] = []
+            for others in stage.over:
+                trial = _trial(chosen | values | others, trials, run)
+                scores += trial.val_scores
+                if on_trial is not None:
+                    on_trial(len(trials))
+            candidate = Trial(chosen | values, scores)
+            if best is None or candidate.val_mean > best.val_mean:
+                best = candidate
+        assert best is not None, "a stage has values"
+        chosen = best.settings
+    return Choice(chosen, trials)
 
 
 def count_trials(stages: Sequence[Stage]) -> int:
-    """How many settings a search looks at; one that stands in two stages is run once.
+    """How many settings a search tries at most; one that stands in two stages is run once.
 
-    >>> count_trials([{"a": [1, 2], "b": [3]}, {"b": [3, 0, 5]}])
-    5
+    >>> count_trials([Stage({"a": [1, 2]}, over=[{"b": 3}, {"b": 4}]), Stage({"b": [3, 0, 5]})])
+    7
     """
-    return sum(math.prod(map(len, stage.values())) for stage in stages)
+    return sum(len(stage.combinations()) * len(stage.over) for stage in stages)
+
+
+def _trial(
+    settings: Settings, trials: list[Trial], run: Callable[[Settings], list[RunRecord]]
+) -> Trial:
+    """What was tried with these settings, or else a new trial."""
+    for trial in trials:
+        if trial.settings == settings:
+            return trial
+    scores = [record.val_score for record in run(settings)]
+    trials.append(Trial(settings, [score for score in scores if score is not None]))
+    return trials[-1]

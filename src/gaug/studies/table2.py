@@ -21,24 +21,27 @@ GRAPHS = ("cora", "citeseer", "ppi", "blogcatalog", "flickr", "air-usa", "pubmed
 #: What is searched for each method, stage by stage; the same on every graph and for every model.
 SEARCHES: dict[str, tuple[Stage, ...]] = {
     "none": (),
-    "dropedge": ({"drop_fraction": (0.2, 0.4, 0.6, 0.8)},),
+    "dropedge": (Stage({"drop_fraction": (0.2, 0.4, 0.6, 0.8)}),),
     "adaedge": (
-        {
-            "add_fraction": (0.05, 0.1, 0.3),
-            "remove_fraction": (0.0, 0.1, 0.3),
-        },
-        {"add_confidence": (0.5, 0.7, 0.9), "remove_confidence": (0.5, 0.7, 0.9)},
-        {"order": ("add-first", "remove-first")},
+        Stage(
+            {"add_fraction": (0.05, 0.1, 0.3), "remove_fraction": (0.0, 0.1, 0.3)},
+            over=({"add_confidence": 0.5, "remove_confidence": 0.5},),
+        ),
+        Stage({"add_confidence": (0.5, 0.7, 0.9), "remove_confidence": (0.5, 0.7, 0.9)}),
+        Stage({"order": ("add-first", "remove-first")}),
     ),
     "gaug-m": (
-        {
-            "predictor": ("gae", "features", "smoothed", "gae+features", "features+smoothed", "ra"),
-            "allocation": ("global", "per-node"),
-            "add_fraction": (0.5,),
-            "remove_fraction": (0.05,),
-        },
-        {"add_fraction": (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)},
-        {"remove_fraction": (0.0, 0.05, 0.1, 0.25, 0.5)},
+        Stage(
+            {
+                "predictor": ("gae", "gae+vgae", "features", "smoothed", "features+smoothed"),
+                "allocation": ("global", "per-node"),
+            },
+            over=(
+                {"add_fraction": 0.1, "remove_fraction": 0.1},
+                {"add_fraction": 0.5, "remove_fraction": 0.3},
+            ),
+        ),
+        Stage({"add_fraction": (0.1, 0.5, 1.0), "remove_fraction": (0.0, 0.1, 0.3, 0.5)}),
     ),
 }
 METHODS = tuple(SEARCHES)
@@ -105,6 +108,7 @@ def run_cell(
     workers: int,
     root: Path | None,
     seed: int,
+    trial_runs: int = TRIAL_RUNS,
     on_step: OnProgress | None = None,
 ) -> CellResult:
     """Choose the settings of a cell on validation nodes, then do the runs that it still lacks.
@@ -116,10 +120,12 @@ def run_cell(
         workers: Processes to spread the runs over.
         root: The data root.
         seed: Seed that the seeds of all runs derive from.
+        trial_runs: Runs of each setting that the search tries.
         on_step: Called with how many of the trials and runs are done; see `count_steps`.
     """
-    if runs < 1:
-        raise ConfigError(f"runs must be at least 1, got {runs}.")
+    for name, number in (("runs", runs), ("trial_runs", trial_runs)):
+        if number < 1:
+            raise ConfigError(f"{name} must be at least 1, got {number}.")
     split = table2_split(cell.graph, root)
 
     def run(settings: Settings, count: int, tell: OnProgress | None = None) -> list[RunRecord]:
@@ -148,8 +154,8 @@ def run_cell(
     stages = SEARCHES[cell.method]
     choice = None
     if stages:
-        trial_runs = min(runs, TRIAL_RUNS)
-        choice = choose_settings(stages, lambda settings: run(settings, trial_runs), on_step)
+        tried = min(runs, trial_runs)
+        choice = choose_settings(stages, lambda settings: run(settings, tried), on_step)
     settings = choice.settings if choice else {}
     (first,) = run(settings, 1)
     slow = first.seconds > SLOW_RUN_SECONDS
