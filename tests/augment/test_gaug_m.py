@@ -15,7 +15,7 @@ from torch_geometric.transforms import Compose, NormalizeFeatures
 from gaug.augment.gaug_m import GAugM
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.edge_predictors import GAEConfig, Jaccard
+from gaug.edge_predictors import GAEConfig, Jaccard, build_predictor
 from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.graph import graph_hash, standardise, undirected_pairs
 from gaug.training.task import Task
@@ -217,3 +217,14 @@ def test_a_graph_without_features_is_enough_for_predictors_that_look_at_edges_on
 
 def test_it_prints_its_settings() -> None:
     assert repr(GAugM("ra", 0.2, 0.1)).startswith("GAugM(predictor='ra', add_fraction=0.2, remove")
+
+
+def test_a_sum_takes_over_the_parts_that_were_fitted_before(monkeypatch) -> None:
+    fits: list[int] = []
+    fresh = planted_graph(SyntheticConfig(num_nodes=70, degree=6.0, seed=98))
+    expected = build_predictor("ra+jaccard").fit(fresh).top_non_edges(20)
+    monkeypatch.setattr(Jaccard, "fit", _counting(Jaccard.fit, fits))
+    GAugM("jaccard", 0.3, 0.1)(fresh)
+    found = GAugM("ra+jaccard", 0.3, 0.1)(fresh)
+    assert torch.equal(found.added_edges[:, :20], expected.pairs)
+    assert len(fits) == 1

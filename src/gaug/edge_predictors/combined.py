@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,7 +13,7 @@ from gaug.config import Range
 from gaug.edge_predictors.base import EdgePredictor
 from gaug.edge_predictors.evaluation import random_pairs
 from gaug.errors import ConfigError
-from gaug.pairs.ranking import OnShare
+from gaug.pairs.ranking import OnShare, part_of_work
 
 SCALES = ("standardised", "ranks")
 
@@ -31,9 +30,10 @@ class CombinedPredictor(EdgePredictor):
     can be ranked exactly like any other score.
 
     Args:
-        predictors: The parts, not fitted.
+        predictors: The parts.
         weights: A weight for each; equal by default.
         scale: ``standardised`` or ``ranks``.
+        fitted: Whether the parts are fitted to the graph already; otherwise `fit` does it.
     """
 
     def __init__(
@@ -41,8 +41,11 @@ class CombinedPredictor(EdgePredictor):
         predictors: Sequence[EdgePredictor],
         weights: Sequence[float] | None = None,
         scale: str = "standardised",
+        *,
+        fitted: bool = False,
     ) -> None:
         self.predictors = list(predictors)
+        self.fitted = fitted
         self.weights = [1.0] * len(self.predictors) if weights is None else list(weights)
         self.scale = scale
         if not self.predictors:
@@ -64,7 +67,8 @@ class CombinedPredictor(EdgePredictor):
         self._scales: list[_Scale] = []
         self.slack = 0.0
         for done, (weight, predictor) in enumerate(zip(self.weights, self.predictors, strict=True)):
-            predictor.fit(data, seed, on_share=functools.partial(self._tell, on_share, done))
+            if not self.fitted:
+                predictor.fit(data, seed, on_share=part_of_work(on_share, done, len(self.weights)))
             scores = predictor.edge_logits(reference)
             scale = _Ranks(scores) if self.scale == "ranks" else _Standard(scores)
             self._scales.append(scale)
@@ -83,9 +87,6 @@ class CombinedPredictor(EdgePredictor):
         return self._sum(
             [predictor.score_rows(start, stop, first_column) for predictor in self.predictors]
         )
-
-    def _tell(self, on_share: OnShare, done: int, share: float) -> None:
-        on_share((done + share) / len(self.predictors))
 
     def _sum(self, scores: list[Tensor]) -> Tensor:
         total = torch.zeros_like(scores[0], dtype=torch.float64)

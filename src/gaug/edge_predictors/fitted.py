@@ -9,13 +9,14 @@ from typing import Protocol
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.edge_predictors import build_predictor
+from gaug.edge_predictors import build_predictor, parse_predictor
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
+from gaug.edge_predictors.combined import CombinedPredictor
 from gaug.graph import graph_hash
-from gaug.pairs.ranking import OnShare, RankedPairs
+from gaug.pairs.ranking import OnShare, RankedPairs, part_of_work
 
 # Fitted predictors that are kept for the next one who asks.
-_KEPT = 4
+_KEPT = 8
 _kept: OrderedDict[str, RankedPredictor] = OrderedDict()
 
 
@@ -87,13 +88,30 @@ def fit_once(
     labels: Tensor | None = None,
     on_share: OnShare | None = None,
 ) -> RankedPredictor:
-    """A predictor by name, fitted to this graph; taken over if it was fitted to it before."""
+    """A predictor by name, fitted to this graph; taken over if it was fitted to it before.
+
+    So are the parts of a sum: a search that tries ``gae`` and ``gae+features`` trains one GAE.
+    """
     settings = {name: config.to_dict() for name, config in sorted(configs.items())}
     graph = graph_hash(data, with_labels=False)  # the same predictor whether labels are known
     known = None if labels is None else labels.tolist()
     key = repr((text, settings, scale, seed, graph, known))
     if key not in _kept:
         predictor = build_predictor(text, configs, scale=scale, labels=labels)
+        if isinstance(predictor, CombinedPredictor):
+            parts = parse_predictor(text)
+            fitted = [
+                fit_once(
+                    name,
+                    {name: configs[name]},
+                    data,
+                    seed,
+                    labels=labels,
+                    on_share=part_of_work(on_share, place, len(parts)),
+                ).predictor
+                for place, name in enumerate(parts)
+            ]
+            predictor = CombinedPredictor(fitted, list(parts.values()), scale, fitted=True)
         _kept[key] = RankedPredictor(predictor.fit(data, seed, on_share=on_share))
     _kept.move_to_end(key)
     while len(_kept) > _KEPT:

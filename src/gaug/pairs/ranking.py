@@ -20,6 +20,14 @@ from gaug.pairs.scores import PairScores
 #: Told the share of the work that is done.
 OnShare = Callable[[float], None]
 
+
+def part_of_work(on_share: OnShare | None, place: int, count: int) -> OnShare | None:
+    """What to tell of one of several equal parts of the work."""
+    if on_share is None:
+        return None
+    return lambda share: on_share((place + share) / count)
+
+
 # Scores computed at a time, by default: what fits a core's own cache, or a few whole rows.
 _BLOCK_ELEMENTS = 1 << 18
 _BLOCK_ROWS = 16
