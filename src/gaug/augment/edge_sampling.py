@@ -278,7 +278,8 @@ class _Sum(torch.autograd.Function):
 def _rounding_error(z: Tensor) -> float:
     """How far a probability from a matrix product may be off: twice the classical bound.
 
-    Embeddings long enough to pass the limit have probabilities of 0 and 1, which are sure.
+    It is limited, lest very long embeddings leave every pair to be decided alone; nearly all of
+    their probabilities are 0 or 1.
     """
     largest = float(z.square().sum(dim=1).max())
     return min(float(torch.finfo(z.dtype).eps) * (z.size(1) * largest + 4), 1e-3)

@@ -101,7 +101,8 @@ class GAugO(Augmentation):
 
     The gradient of the classification loss reaches every pair, sampled or not, for classifiers
     that sum over neighbours (GCN, GraphSAGE, JK-Net); for GAT and modules of users it reaches the
-    sampled edges.
+    sampled edges. With ``variant=no-sampling`` every pair is used with its probability as weight,
+    by GAT and modules of users too, which then takes memory of N×N.
 
     With a warm-up of w > 0 the predictor's learning rate goes from 0 to its full value over the
     epochs along the part of a sigmoid from -w to w.
@@ -261,7 +262,7 @@ class GAugORun(AugmentedRun):
                 f"pairs must hold node ids from 0 to {num_nodes - 1}, got {int(outside[0])}."
             )
         prepared = self._prepared()
-        ordered = pairs.to(prepared.device).sort(dim=0).values
+        ordered = pairs.long().to(prepared.device).sort(dim=0).values
         edges = undirected_pairs(self.visible.adjacency.edge_index)
         p = torch.cat(
             [
