@@ -320,6 +320,7 @@ def test_a_loss_that_is_not_a_number_stops_with_the_epoch_and_keeps_the_best_wei
     whole = run_gcn(task, TrainingConfig(epochs=5), method=Exploding(999))
     assert broken.warning is not None
     assert "nan in epoch 6" in broken.warning
+    assert broken.warning.endswith("Try a lower learning rate of the method.")
     assert torch.equal(broken.probabilities, whole.probabilities)
 
 

@@ -165,15 +165,10 @@ class _Trainer:
         for epoch in range(1, num_epochs + 1):
             loss, extra, graph = self._step(model, optimiser, run, current, epoch)
             if not math.isfinite(loss + extra):
-                cause = (
-                    f"The loss became {loss + extra} in epoch {epoch}"
-                    f"{' of pretraining' if current.pretraining else ''}"
-                    f" (classification {loss:g}, method {extra:g})"
-                )
                 if current.pretraining or (choosing and best.state is None):
-                    raise TrainingError(f"{cause}. Try a lower learning rate.")
+                    raise TrainingError(_broken(loss, extra, epoch, current))
                 kept = "the best weights so far" if choosing else "the weights before it"
-                self.warning = f"{cause}; kept {kept}. Try a lower learning rate."
+                self.warning = _broken(loss, extra, epoch, current, f"; kept {kept}")
                 break
             score = val_loss = math.nan
             if choosing or self.keep_history:
@@ -290,6 +285,15 @@ class _Best:
         self.score, self.loss, self.epoch = score, loss, epoch
         self.state = {name: value.clone() for name, value in model.state_dict().items()}
         return True
+
+
+def _broken(loss: float, extra: float, epoch: int, current: Round, kept: str = "") -> str:
+    where = f"epoch {epoch}{' of pretraining' if current.pretraining else ''}"
+    of_method = math.isfinite(loss)
+    return (
+        f"The loss became {loss + extra} in {where} (classification {loss:g}, method {extra:g})"
+        f"{kept}. Try a lower {'learning rate of the method' if of_method else 'learning_rate'}."
+    )
 
 
 def apply_model(model: nn.Module, features: Features, adjacency: Adjacency) -> Tensor:
