@@ -54,6 +54,12 @@ def test_mean_rule_equals_the_dense_formula(data: Data, self_weight: float) -> N
     torch.testing.assert_close(actual, expected)
 
 
+def test_the_mean_of_no_neighbours_without_the_node_itself_is_zero() -> None:
+    adjacency = Adjacency.of_pairs(torch.tensor([[0], [1]]), 3)
+    expected = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    assert torch.equal(adjacency.mean(torch.eye(3), self_weight=0.0), expected)
+
+
 def test_symmetric_rule_on_a_path_of_three_nodes_by_hand() -> None:
     data, _ = standardise(Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]])))
     a, b = 1 / 2, 1 / 6**0.5
@@ -162,6 +168,20 @@ def test_a_layer_keeps_the_graph_that_was_drawn_for_it() -> None:
     assert layered.layer(1) is draws[1]
     assert layered.layer(2) is draws[2]
     assert layered.num_nodes == 6
+
+
+@given(graphs)
+def test_listed_pairs_are_the_undirected_edges_each_once(data: Data) -> None:
+    pairs = Adjacency.of(data).listed_pairs
+    assert pairs is not None
+    listed = [tuple(pair) for pair in pairs.t().tolist()]
+    assert len(listed) == len(set(listed))
+    assert set(listed) == {(u, v) for u, v in data.edge_index.t().tolist() if u < v}
+
+
+def test_graphs_that_differ_between_layers_have_no_one_list_of_edges() -> None:
+    whole = Adjacency.of(random_graph(6, 9, 0))
+    assert LayeredAdjacency(whole, lambda: whole).listed_pairs is None
 
 
 def test_graphs_that_differ_between_layers_cannot_be_taken_for_one() -> None:

@@ -193,6 +193,28 @@ def test_progress_counts_the_runs_that_were_taken_over(store):
     assert moves[-1] == 3
 
 
+@pytest.mark.parametrize(
+    ("method", "settings", "epochs"),
+    [
+        ("none", [], 5),
+        ("bgcn", ["graphs=2"], 15),
+        ("gaug-o", ["pretrain_classifier_epochs=3", "pretrain_predictor_epochs=2"], 8),
+    ],
+)
+def test_progress_counts_the_epochs_of_all_rounds(method, settings, epochs):
+    moves: list[float] = []
+    run_experiment(karate(*settings, method=method), runs=1, on_progress=moves.append)
+    expected = [0, *(epoch / epochs for epoch in range(1, epochs + 1)), 1]
+    assert moves == pytest.approx(expected)
+
+
+def test_progress_of_a_method_that_may_stop_early_does_not_reach_the_end_before_it():
+    moves: list[float] = []
+    settings = ["rounds=3", "add_fraction=0.0", "remove_fraction=0.0"]
+    run_experiment(karate(*settings, method="adaedge"), runs=1, on_progress=moves.append)
+    assert moves == pytest.approx([0, *(epoch / 20 for epoch in range(1, 6)), 1])
+
+
 # Interruption.
 
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.errors import TrainingError
+from gaug.graph import undirected_pairs
 from gaug.sparse import Pattern, SparseMatrix
 
 
@@ -113,6 +114,11 @@ class Adjacency:
         """Number of undirected edges of a symmetric adjacency."""
         return self.pattern.nnz // 2
 
+    @property
+    def listed_pairs(self) -> Tensor | None:
+        """Each undirected edge of a symmetric adjacency once; None if there is no one list."""
+        return undirected_pairs(self.edge_index)
+
     def keep_pairs(self, keep: Tensor) -> Adjacency:
         """The symmetric adjacency with only the undirected edges that a mask keeps.  keep: [E]"""
         entries = keep[self.pair_of_entry]
@@ -165,7 +171,9 @@ class Adjacency:
         pattern, weight = self.looped
         if self_weight != 1:
             weight = torch.where(pattern.row == pattern.col, self_weight, weight)
-        scale = self._row_sums(weight).reciprocal()
+        total = self._row_sums(weight)
+        # A node without neighbours that does not count itself has a mean of 0.
+        scale = torch.where(total > 0, total, 1.0).reciprocal()
         values = scale[pattern.row] * weight
         transposed = (weight * scale[pattern.col]).detach() if self.is_symmetric else None
         return SparseMatrix(pattern, values, transposed)
@@ -197,6 +205,10 @@ class LayeredAdjacency(Adjacency):
         while len(self._drawn) <= number:
             self._drawn.append(self._draw())
         return self._drawn[number]
+
+    @property
+    def listed_pairs(self) -> None:
+        """None: each layer has edges of its own."""
 
     @functools.cached_property
     def edge_index(self) -> Tensor:

@@ -168,7 +168,7 @@ class _TrainingJob:
 
     @property
     def epochs(self) -> int:
-        return self.training.epochs
+        return self.method.max_epochs(self.training.epochs)
 
     def build(self) -> Any:
         return build_model(self.model, self.task.in_features, self.task.num_classes)

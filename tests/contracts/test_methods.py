@@ -95,3 +95,15 @@ def test_the_global_random_state_is_left_as_it_was(task: Task, method: Augmentat
     torch.manual_seed(11)
     train(task, method, 0)
     assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_run_has_no_more_epochs_than_it_says(task: Task, method: Augmentation) -> None:
+    result = train(task, method, 0)
+    assert 15 <= result.epochs <= method.max_epochs(15)
+
+
+def test_the_history_tells_edges_within_a_class_from_others(
+    task: Task, method: Augmentation
+) -> None:
+    for row in train(task, method, 0).history:
+        assert row["edges"] == row["intra_edges"] + row["inter_edges"] > 0

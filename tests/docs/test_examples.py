@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gaug.augment import GAugOConfig
 from gaug.cli.main import main
 from gaug.data.catalog import CATALOG
 
@@ -85,6 +86,14 @@ def test_each_printed_make_target_exists() -> None:
 def test_each_printed_python_block_runs(source: str, tmp_path: Path) -> None:
     namespace: dict[str, object] = {"__name__": "example"}
     exec(compile(source, "example", "exec"), namespace)
+
+
+def test_the_table_of_gaug_o_has_every_setting_with_its_default() -> None:
+    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    section = page.split("## GAug-O")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", section, re.MULTILINE)
+    expected = [(name, str(value)) for name, value in GAugOConfig().to_dict().items()]
+    assert rows == expected
 
 
 def test_the_tree_holds_no_large_file() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 
@@ -319,12 +320,39 @@ def test_a_loss_that_is_not_a_number_stops_with_the_epoch_and_keeps_the_best_wei
     whole = run_gcn(task, TrainingConfig(epochs=5), method=Exploding(999))
     assert broken.warning is not None
     assert "nan in epoch 6" in broken.warning
+    assert broken.warning.endswith("Try a lower learning rate of the method.")
     assert torch.equal(broken.probabilities, whole.probabilities)
 
 
 def test_a_loss_that_breaks_in_the_first_epoch_is_an_error() -> None:
-    with pytest.raises(TrainingError, match="nan in epoch 1"):
+    with pytest.raises(TrainingError, match="nan in epoch 1") as caught:
         run_gcn(planted_task(), TrainingConfig(epochs=5), method=Exploding(1))
+    assert "kept" not in str(caught.value)
+
+
+def test_a_loss_that_breaks_where_the_last_epoch_counts_keeps_the_weights_before_it() -> None:
+    task = planted_task()
+    broken = run_gcn(task, TrainingConfig(epochs=50, selection="last"), method=Exploding(6))
+    whole = run_gcn(task, TrainingConfig(epochs=5, selection="last"))
+    assert broken.warning is not None
+    assert "nan in epoch 6" in broken.warning
+    assert "kept the weights before it" in broken.warning
+    assert torch.equal(broken.probabilities, whole.probabilities)
+
+
+def test_a_loss_that_breaks_in_pretraining_is_an_error() -> None:
+    class Pretraining(ExplodingRun):
+        def next_round(self, previous: RoundResult | None) -> Round | None:
+            return Round(self.visible.adjacency, epochs=5, pretraining=True)
+
+    class Method(Exploding):
+        def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+            run = Pretraining(visible, generator)
+            run.explode_at = self.explode_at
+            return run
+
+    with pytest.raises(TrainingError, match=r"nan in epoch 3 of pretraining \(classification"):
+        run_gcn(planted_task(), TrainingConfig(epochs=5), method=Method(3))
 
 
 def test_several_labels_a_node_are_trained_by_binary_cross_entropy() -> None:
@@ -343,6 +371,66 @@ def test_a_multilabel_graph_is_learned() -> None:
     task = Task.of(make_split(data, "random", SplitConfig()).apply(data))
     result = run_gcn(task, TrainingConfig(epochs=100))
     assert result.test_score > 80
+
+
+def test_the_history_counts_the_edges_that_an_epoch_trained_on() -> None:
+    task = planted_task(homophily=0.7)
+    all_edges = task.adjacency.num_pairs
+    plain = run_gcn(task, TrainingConfig(epochs=3), keep_history=True)
+    for row in plain.history:
+        assert row["edges"] == all_edges
+        assert row["intra_edges"] / all_edges == pytest.approx(0.7, abs=0.01)
+        assert row["intra_edges"] + row["inter_edges"] == all_edges
+    method = DropEdge(DropEdgeConfig(drop_fraction=0.25))
+    dropped = run_gcn(task, TrainingConfig(epochs=6), method=method, keep_history=True)
+    assert {row["edges"] for row in dropped.history} == {all_edges - int(0.25 * all_edges)}
+    assert len({row["intra_edges"] for row in dropped.history}) > 1
+
+
+def test_edges_are_counted_by_the_labels_of_all_nodes_which_the_method_does_not_see() -> None:
+    task = planted_task(homophily=0.7)
+    labels = task.labels.clone()
+    labels[task.test] = 0
+    other = dataclasses.replace(task, labels=labels)
+    first, second = (
+        run_gcn(each, TrainingConfig(epochs=2, selection="last"), keep_history=True)
+        for each in (task, other)
+    )
+    assert first.history[0]["intra_edges"] != second.history[0]["intra_edges"]
+    assert torch.equal(first.probabilities, second.probabilities)
+
+
+def test_no_edges_are_counted_where_each_layer_has_its_own_or_a_node_several_labels() -> None:
+    task = planted_task()
+    layered = DropEdge(DropEdgeConfig(layer_wise=True))
+    several = dataclasses.replace(task, labels=functional.one_hot(task.labels).float())
+    for each, method in ((task, layered), (several, NoAugmentation())):
+        result = run_gcn(each, TrainingConfig(epochs=2), method=method, keep_history=True)
+        assert not {"edges", "intra_edges", "inter_edges"} & set(result.history[0])
+
+
+def test_the_result_has_the_run_of_the_method() -> None:
+    method = Averaged()
+    assert run_gcn(planted_task(), TrainingConfig(epochs=2), method=method).run is method.run
+
+
+def test_the_method_is_asked_what_to_log_only_where_history_is_kept() -> None:
+    class Counted(AugmentedRun):
+        logged = 0
+
+        def log(self) -> dict[str, float]:
+            self.logged += 1
+            return {}
+
+    class Counting(NoAugmentation):
+        def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+            return Counted(visible, generator)
+
+    for kept, times in ((False, 0), (True, 4)):
+        config = TrainingConfig(epochs=4)
+        result = run_gcn(planted_task(), config, method=Counting(), keep_history=kept)
+        assert isinstance(result.run, Counted)
+        assert result.run.logged == times
 
 
 @pytest.mark.real

@@ -1,14 +1,17 @@
-"""Micro-F1 against scikit-learn and by hand."""
+"""Micro-F1 and counts of edges, against scikit-learn, NetworkX and by hand."""
 
 from __future__ import annotations
 
+import networkx
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
-from gaug.training.metrics import micro_f1
+from gaug.data.synthetic import SyntheticConfig, planted_graph
+from gaug.graph import undirected_pairs
+from gaug.training.metrics import edge_counts, micro_f1
 
 
 @given(st.integers(1, 30), st.integers(2, 5), st.integers(0, 10_000))
@@ -38,3 +41,20 @@ def test_with_several_labels_a_node_it_is_sklearns_micro_f1(
 def test_it_is_zero_and_no_error_when_nothing_is_predicted() -> None:
     labels = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     assert micro_f1(torch.full((2, 2), -1.0), labels) == 0.0
+
+
+def test_edges_within_and_between_classes_are_those_that_networkx_counts() -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=60, degree=5.0))
+    counts = edge_counts(undirected_pairs(data.edge_index), data.y)
+    graph = networkx.Graph(data.edge_index.t().tolist())
+    networkx.set_node_attributes(graph, dict(enumerate(data.y.tolist())), "label")
+    mixing = networkx.attribute_mixing_matrix(graph, "label", normalized=False)
+    assert counts["edges"] == graph.number_of_edges()
+    assert counts["intra_edges"] == mixing.trace() / 2  # both directions are in the matrix
+    assert counts["inter_edges"] == (mixing.sum() - mixing.trace()) / 2
+
+
+def test_an_edge_of_a_node_without_a_label_is_neither_within_nor_between_classes() -> None:
+    pairs = torch.tensor([[0, 0, 1, 3], [1, 2, 2, 4]])
+    labels = torch.tensor([0, 0, 1, -1, -1])
+    assert edge_counts(pairs, labels) == {"edges": 4, "intra_edges": 1, "inter_edges": 2}

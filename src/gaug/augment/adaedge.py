@@ -84,6 +84,10 @@ class AdaEdge(Augmentation):
     def __init__(self, config: AdaEdgeConfig | None = None) -> None:
         self.config: AdaEdgeConfig = config or AdaEdgeConfig()
 
+    def max_epochs(self, training_epochs: int) -> int:
+        """Epochs of all rounds at most: one on the original graph and one a change."""
+        return (self.config.rounds + 1) * training_epochs
+
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
         """Open one run."""
         return _AdaEdgeRun(visible, generator, self.config)

@@ -161,6 +161,10 @@ class Augmentation(ABC):
 
     config: MethodConfig
 
+    def max_epochs(self, training_epochs: int) -> int:
+        """Epochs of a run in all its rounds at most, to tell how far it is."""
+        return training_epochs
+
     def fit(self, visible: Visible, seed: int) -> Augmentation:
         """Learn what all runs share. Returns self."""
         return self

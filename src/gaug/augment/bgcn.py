@@ -81,6 +81,10 @@ class BGCN(Augmentation):
     def __init__(self, config: BGCNConfig | None = None) -> None:
         self.config: BGCNConfig = config or BGCNConfig()
 
+    def max_epochs(self, training_epochs: int) -> int:
+        """Epochs of all rounds at most: one on the original graph and one a drawn graph."""
+        return (self.config.graphs + 1) * training_epochs
+
     def fit(self, visible: Visible, seed: int) -> BGCN:
         """Check the number of communities; everything is learned within a run. Returns self."""
         self.config.num_communities(visible.num_classes)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gaug.change import pair_keys
 from gaug.errors import unknown_name
 
 #: How the scores of pairs become probabilities.
@@ -66,7 +67,20 @@ class EdgeDistribution:
         """M from inner products of prepared embeddings, elementwise."""
         return scores.sigmoid() if self.reading == "sigmoid" else scores
 
+    def of_pairs(self, z: Tensor, pairs: Tensor, edges: Tensor) -> Tensor:
+        """P of single pairs from prepared embeddings.  [n]
+
+        Args:
+            z: Embeddings from `prepare`.  [N, d]
+            pairs: Pairs of nodes, each as (smaller id, larger id).  [2, n]
+            edges: The edges of the graph, likewise.  [2, E]
+        """
+        num_nodes = z.size(0)
+        scores = self.of_scores((z[pairs[0]] * z[pairs[1]]).sum(dim=1))
+        known = torch.isin(pair_keys(pairs, num_nodes), pair_keys(edges, num_nodes))
+        return self.alpha * scores + (1 - self.alpha) * known.to(z.dtype)
+
     def relaxed(self, p: Tensor, noise: Tensor) -> Tensor:
         """The relaxed sample, differentiable in the probability; noise is 1 - u."""
         logit = torch.logit(p, EDGE_OF_RANGE)
-        return torch.sigmoid((logit - torch.logit(noise)) / self.temperature)
+        return torch.sigmoid((logit - torch.logit(noise.to(p.dtype))) / self.temperature)

@@ -22,7 +22,6 @@ from torch import Tensor
 from gaug.adjacency import Adjacency, symmetric_pattern
 from gaug.augment.edge_distribution import EDGE_OF_RANGE, EdgeDistribution
 from gaug.augment.sampled_adjacency import DenseSample, SampledAdjacency
-from gaug.change import pair_keys
 from gaug.pairs.noise import pair_noise, row_keys, row_noise
 from gaug.sparse import Pattern, multiply
 
@@ -51,10 +50,11 @@ def sample_dense(
     p = distribution.alpha * scores + (1 - distribution.alpha) * known
     noise = torch.full_like(p, 0.5)
     if distribution.sampling == "bernoulli":
-        noise = row_noise(row_keys(seed, num_nodes), 0, num_nodes, 0, num_nodes)
+        keys = row_keys(seed, num_nodes).to(z.device)
+        noise = row_noise(keys, 0, num_nodes, 0, num_nodes)
     relaxed = distribution.relaxed(p, noise)
     hard = (noise < p).to(p.dtype)
-    upper = (hard + relaxed - relaxed.detach()).triu(diagonal=1)
+    upper = (hard + (relaxed - relaxed.detach())).triu(diagonal=1)
     return DenseSample(upper + upper.t())
 
 
@@ -105,17 +105,13 @@ class BlockedSample(SampledAdjacency):
         return self.sum(self._z.new_ones(self.num_nodes, 1)).squeeze(1)
 
     @functools.cached_property
-    def _pair_weights(self) -> Tensor:
-        relaxed = self._blocks.relaxed_at(self._z, self._pairs)
-        return 1 + relaxed - relaxed.detach()
-
-    @property
     def weight(self) -> Tensor:
         """Ones that carry the gradient of the sampled edges, and of no other pair.  [nnz]
 
         For models that are not linear in the adjacency, attention for one.
         """
-        return self._pair_weights[self.pair_of_entry]
+        relaxed = self._blocks.relaxed_at(self._z, self._pairs)
+        return (1 + (relaxed - relaxed.detach()))[self.pair_of_entry]
 
     def sum(self, h: Tensor) -> Tensor:
         """The sum of h over the neighbours of each node.  [N, d]"""
@@ -169,14 +165,28 @@ class _Blocks:
         return scores, p, row_noise(self.keys, start, stop, start, self.num_nodes)
 
     def sample(self, z: Tensor) -> Tensor:
-        found = []
+        """The pairs whose probability is above their noise, in ascending order.  [2, E]
+
+        A matrix product rounds differently from block to block. What that could decide is decided
+        by the pair alone, in double precision, so that a sample does not depend on the blocks.
+        """
+        slack = _rounding_error(z)
+        found, margins = [], []
         for start, stop in self.ranges():
             _, p, noise = self.block(z, start, stop)
-            hit = p > noise
+            margin = p.sub_(noise)
+            hit = margin > -slack
             size = stop - start
             hit[:, :size].logical_and_(_above_diagonal(size, z.device))
-            found.append(hit.nonzero().t() + start)
-        return torch.cat(found, dim=1)
+            row, col = hit.nonzero(as_tuple=True)
+            found.append(torch.stack([row, col]) + start)
+            margins.append(margin[row, col])
+        pairs = torch.cat(found, dim=1)
+        unsure = (torch.cat(margins) <= slack).nonzero().flatten()
+        close = pairs[:, unsure]
+        joined = torch.ones(pairs.size(1), dtype=torch.bool, device=z.device)
+        joined[unsure] = self.probabilities_at(z.double(), close) > self.noise_at(close)
+        return pairs[:, joined]
 
     def gradient(self, z: Tensor, left: Tensor, right: Tensor) -> Tensor:
         r"""Gradient of the embeddings where that of $A'_{ij}$ is $\langle l_i, r_j \rangle$."""
@@ -200,23 +210,24 @@ class _Blocks:
             result[start:] += slope.t() @ z[start:stop]
         return result
 
+    def probabilities_at(self, z: Tensor, pairs: Tensor) -> Tensor:
+        return self.distribution.of_pairs(z, pairs, self.edges)
+
+    def noise_at(self, pairs: Tensor) -> Tensor:
+        if self.keys is None:
+            return torch.full((pairs.size(1),), 0.5, device=pairs.device)
+        return pair_noise(self.keys, pairs)
+
     def relaxed_at(self, z: Tensor, pairs: Tensor) -> Tensor:
         """The relaxed sample of single pairs.  [2, n] → [n]"""
-        scores = self.distribution.of_scores((z[pairs[0]] * z[pairs[1]]).sum(dim=1))
-        keys = pair_keys(pairs, self.num_nodes)
-        known = torch.isin(keys, pair_keys(self.edges, self.num_nodes))
-        p = self.distribution.alpha * scores + (1 - self.distribution.alpha) * known
-        noise = torch.full_like(p, 0.5) if self.keys is None else pair_noise(self.keys, pairs)
-        return self.distribution.relaxed(p, noise)
+        return self.distribution.relaxed(self.probabilities_at(z, pairs), self.noise_at(pairs))
 
 
 class _Link(torch.autograd.Function):
     """Nothing forward; backward, the gradient of all pairs from what the sums left behind."""
 
     @staticmethod
-    def forward(
-        ctx: Any, z: Tensor, factors: list[tuple[Tensor, Tensor]], blocks: _Blocks
-    ) -> Tensor:
+    def forward(ctx: Any, z: Tensor, factors: _Factors, blocks: _Blocks) -> Tensor:
         ctx.factors, ctx.blocks = factors, blocks
         ctx.save_for_backward(z)
         return z.new_zeros(())
@@ -224,11 +235,12 @@ class _Link(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *_: Any) -> tuple[Tensor, None, None]:
         (z,) = ctx.saved_tensors
-        if not ctx.factors or ctx.blocks.distribution.alpha == 0:
-            return torch.zeros_like(z), None, None
-        grad = torch.cat([grad for grad, _ in ctx.factors], dim=1)
-        value = torch.cat([value for _, value in ctx.factors], dim=1)
+        factors = list(ctx.factors)
         ctx.factors.clear()
+        if not factors or ctx.blocks.distribution.alpha == 0:
+            return torch.zeros_like(z), None, None
+        grad = torch.cat([grad for grad, _ in factors], dim=1)
+        value = torch.cat([value for _, value in factors], dim=1)
         # A pair stands for both directions of its edge.
         left, right = torch.cat([grad, value], dim=1), torch.cat([value, grad], dim=1)
         return ctx.blocks.gradient(z, left, right), None, None
@@ -261,6 +273,16 @@ class _Sum(torch.autograd.Function):
         if ctx.needs_input_grad[1]:
             grad_h = multiply(ctx.pattern, ctx.ones, grad)
         return grad_link, grad_h, None, None, None
+
+
+def _rounding_error(z: Tensor) -> float:
+    """How far a probability from a matrix product may be off: twice the classical bound.
+
+    It is limited, lest very long embeddings leave every pair to be decided alone; nearly all of
+    their probabilities are 0 or 1.
+    """
+    largest = float(z.square().sum(dim=1).max())
+    return min(float(torch.finfo(z.dtype).eps) * (z.size(1) * largest + 4), 1e-3)
 
 
 @functools.lru_cache(maxsize=64)

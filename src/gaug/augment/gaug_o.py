@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import psutil
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
 from gaug.augment.base import (
@@ -23,16 +24,15 @@ from gaug.augment.base import (
 from gaug.augment.edge_distribution import READINGS, EdgeDistribution
 from gaug.augment.edge_encoder import EdgeEncoder
 from gaug.augment.edge_sampling import sample_blocked, sample_dense
-from gaug.augment.sampled_adjacency import Interpolated
-from gaug.change import pair_keys
+from gaug.augment.sampled_adjacency import Interpolated, check_dense_memory
 from gaug.config import Range, setting
 from gaug.edge_predictors.evaluation import random_pairs, roc_auc
 from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.graph import undirected_pairs
 from gaug.pairs.inner_product import InnerProductScores
 
-# N×N arrays of float32 that the dense engine holds at its peak, forward and backward.
-_DENSE_ARRAYS = 16
+# Pairs whose probabilities are computed at a time, to bound memory.
+_PAIRS_AT_A_TIME = 1 << 18
 
 VARIANTS = ("full", "no-sampling", "rounding", "no-edge-loss", "random")
 ENGINES = ("blocked", "dense")
@@ -80,6 +80,14 @@ class GAugOConfig(MethodConfig):
         0.01, "Adam's step for the edge predictor.", within=Range(0, low_open=True)
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.variant == "no-sampling" and self.edge_probability == "sigmoid":
+            raise ConfigError(
+                "variant=no-sampling takes edge_probability=max-normalised, got 'sigmoid':"
+                " its sums over all pairs have no short form."
+            )
+
 
 class GAugO(Augmentation):
     r"""GAug-O (the paper's section 4.2): train through graphs that the edge predictor samples.
@@ -93,7 +101,8 @@ class GAugO(Augmentation):
 
     The gradient of the classification loss reaches every pair, sampled or not, for classifiers
     that sum over neighbours (GCN, GraphSAGE, JK-Net); for GAT and modules of users it reaches the
-    sampled edges.
+    sampled edges. With ``variant=no-sampling`` every pair is used with its probability as weight,
+    by GAT and modules of users too, which then takes memory of N×N.
 
     With a warm-up of w > 0 the predictor's learning rate goes from 0 to its full value over the
     epochs along the part of a sigmoid from -w to w.
@@ -110,11 +119,10 @@ class GAugO(Augmentation):
 
     def __init__(self, config: GAugOConfig | None = None) -> None:
         self.config: GAugOConfig = config or GAugOConfig()
-        if self.config.variant == "no-sampling" and self.config.edge_probability == "sigmoid":
-            raise ConfigError(
-                "variant=no-sampling takes edge_probability=max-normalised, got 'sigmoid':"
-                " its sums over all pairs have no short form."
-            )
+
+    def max_epochs(self, training_epochs: int) -> int:
+        """Epochs of all rounds at most: the classifier's pretraining and joint training."""
+        return self.config.pretrain_classifier_epochs + training_epochs
 
     def fit(self, visible: Visible, seed: int) -> GAugO:
         """Check that the graph will do; each run trains a predictor of its own."""
@@ -181,8 +189,6 @@ class GAugORun(AugmentedRun):
         if previous is None or previous.round.pretraining:
             self.optimiser = self._new_optimiser()
             return Round(self.visible.adjacency, keep_weights=previous is not None)
-        if self._best is not None:
-            self.encoder.load_state_dict(self._best)
         return None
 
     def training_graph(self, current: Round, epoch: int) -> Adjacency:
@@ -202,7 +208,12 @@ class GAugORun(AugmentedRun):
 
     def extra_loss(self) -> Tensor | None:
         """The edge loss, weighted."""
-        if self._z is None or self.beta == 0:
+        if self._z is None:
+            return None
+        if not bool(torch.isfinite(self._z).all()):
+            # The sample would not show it: no comparison with NaN holds, and no pair is joined.
+            return self._z.new_tensor(math.nan)
+        if self.beta == 0:
             return None
         loss = self.encoder.loss(self._z, self.positives)
         self._edge_loss = loss.item()
@@ -218,8 +229,15 @@ class GAugORun(AugmentedRun):
         """Keep the predictor of the best epoch."""
         self._best = copy.deepcopy(self.encoder.state_dict())
 
+    def combine(self, results: Sequence[RoundResult]) -> Tensor:
+        """Class probabilities of joint training; the predictor goes back to its best epoch."""
+        self._z = None
+        if self._best is not None:
+            self.encoder.load_state_dict(self._best)
+        return super().combine(results)
+
     def log(self) -> dict[str, float]:
-        """The edge loss, the edge AUC, and the predictor's learning rate."""
+        """The edge loss where it counts, the edge AUC, and the predictor's learning rate."""
         if self._z is None:
             return {}
         generator = torch.Generator().manual_seed(0)
@@ -227,28 +245,43 @@ class GAugORun(AugmentedRun):
         others = random_pairs(self.visible.adjacency.num_nodes, edges.size(1), generator)
         scores = InnerProductScores(self._z.detach().cpu())
         return {
-            "edge_loss": self._edge_loss,
+            **({"edge_loss": self._edge_loss} if self.beta > 0 else {}),
             "edge_auc": roc_auc(scores.edge_logits(edges.cpu()), scores.edge_logits(others)),
             "edge_learning_rate": self.optimiser.param_groups[0]["lr"],
         }
 
     @torch.no_grad()
     def edge_probabilities(self, pairs: Tensor) -> Tensor:
-        """P of pairs of nodes: the chance that a sample joins them.  [2, n] → [n]"""
-        u, v = pairs
-        prepared = self._prepared()
-        learned = self.distribution.of_scores((prepared[u] * prepared[v]).sum(dim=1))
+        """P of pairs of nodes, which a sample joins with that probability.  [2, n] → [n]"""
+        if pairs.dim() != 2 or pairs.size(0) != 2:
+            raise DataError(f"pairs must have shape [2, n], got {list(pairs.shape)}.")
         num_nodes = self.visible.adjacency.num_nodes
-        ordered = torch.stack([torch.minimum(u, v), torch.maximum(u, v)])
+        outside = pairs[(pairs < 0) | (pairs >= num_nodes)]
+        if outside.numel():
+            raise DataError(
+                f"pairs must hold node ids from 0 to {num_nodes - 1}, got {int(outside[0])}."
+            )
+        prepared = self._prepared()
+        ordered = pairs.long().to(prepared.device).sort(dim=0).values
         edges = undirected_pairs(self.visible.adjacency.edge_index)
-        known = torch.isin(pair_keys(ordered, num_nodes), pair_keys(edges, num_nodes))
-        p = self.config.alpha * learned + (1 - self.config.alpha) * known
-        return torch.where(u == v, 0.0, p.clamp(0, 1))
+        p = torch.cat(
+            [
+                self.distribution.of_pairs(prepared, part, edges)
+                for part in torch.split(ordered, _PAIRS_AT_A_TIME, dim=1)
+            ]
+        )
+        return torch.where(ordered[0] == ordered[1], 0.0, p.clamp(0, 1))
 
     @torch.no_grad()
-    def sample_graph(self) -> Adjacency:
-        """A new graph from the probabilities."""
-        return self._sample(self._prepared())
+    def sample_graph(self) -> Data:
+        """A new graph from the probabilities: its edges, without features and labels.
+
+        With ``variant=no-sampling`` it has all pairs, with their probabilities as ``edge_weight``.
+        """
+        data = self._sample(self._prepared()).to_data()
+        if self.config.variant != "no-sampling":
+            del data.edge_weight  # ones
+        return data
 
     def _embed(self) -> Tensor:
         z: Tensor = self.encoder(self.visible.features, self.visible.adjacency)
@@ -284,7 +317,6 @@ class GAugORun(AugmentedRun):
         optimiser = self._new_optimiser()
         self.encoder.train()
         for epoch in range(1, self.config.pretrain_predictor_epochs + 1):
-            optimiser.zero_grad()
             loss = self.encoder.loss(self._embed(), self.positives)
             if not bool(torch.isfinite(loss)):
                 raise TrainingError(
@@ -293,6 +325,7 @@ class GAugORun(AugmentedRun):
                 )
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
+            optimiser.zero_grad()  # joint training starts without a gradient of pretraining
 
 
 def warmed_up(epoch: int, num_epochs: int, warmup: float) -> float:
@@ -305,17 +338,8 @@ def warmed_up(epoch: int, num_epochs: int, warmup: float) -> float:
     """
     if warmup == 0 or num_epochs == 1:
         return 1.0
-    place = warmup * (2 * (epoch - 1) / (num_epochs - 1) - 1)
-    low, here, high = (1 / (1 + math.exp(-x)) for x in (-warmup, place, warmup))
-    return (here - low) / (high - low)
-
-
-def check_dense_memory(num_nodes: int) -> None:
-    """Raise if all pairs of so many nodes do not fit."""
-    needed = _DENSE_ARRAYS * 4 * num_nodes**2
-    available = psutil.virtual_memory().available
-    if needed > available:
-        raise ConfigError(
-            f"engine=dense needs about {needed / 1e9:.1f} GB for {num_nodes:,} nodes, and"
-            f" {available / 1e9:.1f} GB are free. Take engine=blocked."
-        )
+    place = 2 * (epoch - 1) / (num_epochs - 1) - 1  # from -1 to 1
+    # A sigmoid is a hyperbolic tangent of half the argument, which neither overflows nor cancels;
+    # a smaller half would be as straight a line.
+    half = max(warmup / 2, 1e-9)
+    return (1 + math.tanh(half * place) / math.tanh(half)) / 2

@@ -6,14 +6,22 @@ the degrees, both differentiable in the edges; the rules of the models follow fr
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 
+import psutil
 import torch
 from torch import Tensor
 
 from gaug.adjacency import Adjacency
 from gaug.augment.edge_distribution import EdgeDistribution
+from gaug.errors import ConfigError
 from gaug.sparse import Pattern, SparseMatrix
+
+# N×N arrays of float32 that a dense sample holds at its peak, forward and backward.
+_SAMPLE_ARRAYS = 16
+# The same where a model lists all pairs as edges, GAT with its 8 heads; a user's may take more.
+_LISTED_ARRAYS = 160
 
 
 class SampledAdjacency(Adjacency):
@@ -60,7 +68,7 @@ class DenseSample(SampledAdjacency):
         crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
         super().__init__(Pattern(crow, edges[:, 1].contiguous(), matrix.size(0), symmetric=True))
 
-    @property
+    @functools.cached_property
     def weight(self) -> Tensor:
         """The matrix at the edges; the gradient reaches no other pair.  [nnz]"""
         return self.matrix[self.pattern.row, self.pattern.col]
@@ -79,7 +87,8 @@ class Interpolated(SampledAdjacency):
 
     With ``max-normalised`` probabilities every sum is
     $\alpha (Z Z^\top - \operatorname{diag}) h + (1 - \alpha) A h$: all pairs in memory of N times
-    the embedding.
+    the embedding. A model that lists its edges, as GAT and modules of users do, is given all pairs
+    of a probability above 0, which takes memory of N×N and is refused where there is not enough.
 
     Args:
         z: Prepared embeddings.  [N, d]
@@ -91,15 +100,41 @@ class Interpolated(SampledAdjacency):
         super().__init__(original.pattern)
         self.z = z
         self.alpha = distribution.alpha
-        self.original = SparseMatrix(
-            original.pattern, ones := torch.ones(original.pattern.nnz, device=z.device), ones
+        ones = z.new_ones(original.pattern.nnz)
+        self.original = SparseMatrix(original.pattern, ones, ones)
+
+    @functools.cached_property
+    def all_pairs(self) -> DenseSample:
+        """The probabilities as one dense matrix, for models that list their edges."""
+        check_memory(
+            _LISTED_ARRAYS,
+            self.num_nodes,
+            "variant=no-sampling with a model that lists its edges",
+            "Take --model gcn, gsage or jknet, or variant=full.",
         )
+        known = self.z.new_zeros(self.num_nodes, self.num_nodes)
+        known[self.original.pattern.row, self.original.pattern.col] = 1
+        p = self.alpha * (self.z @ self.z.t()) + (1 - self.alpha) * known
+        return DenseSample(p.triu(diagonal=1) + p.tril(diagonal=-1))
+
+    @property
+    def listed_pairs(self) -> None:
+        """None: every pair is used, each with a weight of its own."""
+
+    @property
+    def edge_index(self) -> Tensor:
+        """All pairs, sources over targets.  [2, nnz]"""
+        return self.all_pairs.edge_index
 
     @property
     def weight(self) -> Tensor:
-        """The probabilities at the edges of the original graph, which are all that is listed."""
-        row, col = self.pattern.row, self.pattern.col
-        return self.alpha * (self.z[row] * self.z[col]).sum(dim=1) + (1 - self.alpha)
+        """The probabilities of all pairs.  [nnz]"""
+        return self.all_pairs.weight
+
+    @property
+    def looped(self) -> tuple[Pattern, Tensor]:
+        """The pattern of all pairs and the diagonal, and the weight of each of its entries."""
+        return self.all_pairs.looped
 
     def sum(self, h: Tensor) -> Tensor:
         """The weighted sum of h over all other nodes.  [N, d]"""
@@ -110,3 +145,19 @@ class Interpolated(SampledAdjacency):
     def degrees(self) -> Tensor:
         """The sum of the probabilities of each node's pairs.  [N]"""
         return self.sum(self.z.new_ones(self.num_nodes, 1)).squeeze(1)
+
+
+def check_dense_memory(num_nodes: int) -> None:
+    """Raise if a dense sample of so many nodes does not fit."""
+    check_memory(_SAMPLE_ARRAYS, num_nodes, "engine=dense", "Take engine=blocked.")
+
+
+def check_memory(num_arrays: int, num_nodes: int, what: str, remedy: str) -> None:
+    """Raise if so many N×N arrays of float32 do not fit."""
+    needed = num_arrays * 4 * num_nodes**2
+    available = psutil.virtual_memory().available
+    if needed > available:
+        raise ConfigError(
+            f"{what} needs about {needed / 1e9:.1f} GB for {num_nodes:,} nodes, and"
+            f" {available / 1e9:.1f} GB are free. {remedy}"
+        )

@@ -17,7 +17,7 @@ from gaug.config import Config, Range, setting
 from gaug.errors import TrainingError
 from gaug.models.base import GNN, Features
 from gaug.sparse import SparseMatrix
-from gaug.training.metrics import micro_f1
+from gaug.training.metrics import edge_counts, micro_f1
 from gaug.training.task import Task
 
 OnEpoch = Callable[[int], None]
@@ -57,7 +57,10 @@ class RunResult:
         epochs: Epochs trained in all rounds.
         probabilities: Class probabilities of every node.  [N, C]
         rounds: The rounds with their chosen weights as functions.
-        history: One row an epoch, where asked.
+        run: The method's side of the run, for what a method can be asked after training.
+        history: One row an epoch, where asked. Where a node has one class, it counts the edges
+            that the epoch trained on, within a class and between classes by the labels of all
+            nodes; the method does not see these numbers.
         warning: Why training stopped early or what the method has to say, if something is wrong.
     """
 
@@ -67,6 +70,7 @@ class RunResult:
     epochs: int
     probabilities: Tensor
     rounds: list[RoundResult]
+    run: AugmentedRun
     history: list[dict[str, float]] = field(default_factory=list)
     warning: str | None = None
 
@@ -114,7 +118,7 @@ def train_run(
             current = run.next_round(result) if trainer.warning is None else None
         with torch.no_grad():
             probabilities = run.combine(trainer.results)
-    return trainer.finish(probabilities, run.warning)
+    return trainer.finish(probabilities, run)
 
 
 class _Trainer:
@@ -159,20 +163,20 @@ class _Trainer:
         num_epochs = self.config.epochs if current.epochs is None else current.epochs
         current = dataclasses.replace(current, epochs=num_epochs)
         for epoch in range(1, num_epochs + 1):
-            loss, extra = self._step(model, optimiser, run, current, epoch)
+            loss, extra, graph = self._step(model, optimiser, run, current, epoch)
             if not math.isfinite(loss + extra):
-                self.warning = (
-                    f"The loss became {loss + extra} in epoch {epoch}"
-                    f" (classification {loss:g}, method {extra:g});"
-                    " kept the best weights so far. Try a lower learning_rate."
-                )
+                if current.pretraining or (choosing and best.state is None):
+                    raise TrainingError(_broken(loss, extra, epoch, current))
+                kept = "the best weights so far" if choosing else "the weights before it"
+                self.warning = _broken(loss, extra, epoch, current, f"; kept {kept}")
                 break
             score = val_loss = math.nan
             if choosing or self.keep_history:
                 score, val_loss = self._validate(model, current.adjacency)
             if self.keep_history:
                 row = {"epoch": self.epochs + epoch, "train_loss": loss, "extra_loss": extra}
-                self.history.append(row | {"val_score": score, "val_loss": val_loss} | run.log())
+                row |= {"val_score": score, "val_loss": val_loss} | self._count_edges(graph)
+                self.history.append(row | run.log())
             if choosing and best.offer(score, val_loss, epoch, model):
                 self.best_epoch = epoch
                 run.on_best()
@@ -191,7 +195,7 @@ class _Trainer:
         run: AugmentedRun,
         current: Round,
         epoch: int,
-    ) -> tuple[float, float]:
+    ) -> tuple[float, float, Adjacency]:
         model.train()
         optimiser.zero_grad()
         adjacency = run.training_graph(current, epoch)
@@ -203,7 +207,13 @@ class _Trainer:
             total.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             run.after_step()
-        return loss.item(), 0.0 if extra is None else extra.item()
+        return loss.item(), 0.0 if extra is None else extra.item(), adjacency
+
+    def _count_edges(self, adjacency: Adjacency) -> dict[str, float]:
+        pairs = adjacency.listed_pairs
+        if pairs is None or self.task.multilabel:
+            return {}
+        return edge_counts(pairs, self.task.labels)
 
     @torch.no_grad()
     def _validate(self, model: nn.Module, adjacency: Adjacency) -> tuple[float, float]:
@@ -218,8 +228,7 @@ class _Trainer:
         self, model: nn.Module, current: Round, best: _Best, choosing: bool, epoch: int
     ) -> RoundResult:
         if choosing:
-            if best.state is None:
-                raise TrainingError(self.warning or "No epoch could be evaluated.")
+            assert best.state is not None, "the first epoch is better than none"
             model.load_state_dict(best.state)
             score, loss = best.score, best.loss
         else:
@@ -243,7 +252,7 @@ class _Trainer:
         self.results.append(result)
         return result
 
-    def finish(self, probabilities: Tensor, warning: str | None) -> RunResult:
+    def finish(self, probabilities: Tensor, run: AugmentedRun) -> RunResult:
         task = self.task
         # A probability above one half is a positive logit.
         scores = probabilities - 0.5 if task.multilabel else probabilities
@@ -255,8 +264,9 @@ class _Trainer:
             epochs=self.epochs,
             probabilities=probabilities,
             rounds=self.results,
+            run=run,
             history=self.history,
-            warning=" ".join(filter(None, [self.warning, warning])) or None,
+            warning=" ".join(filter(None, [self.warning, run.warning])) or None,
         )
 
 
@@ -275,6 +285,15 @@ class _Best:
         self.score, self.loss, self.epoch = score, loss, epoch
         self.state = {name: value.clone() for name, value in model.state_dict().items()}
         return True
+
+
+def _broken(loss: float, extra: float, epoch: int, current: Round, kept: str = "") -> str:
+    where = f"epoch {epoch}{' of pretraining' if current.pretraining else ''}"
+    of_method = math.isfinite(loss)
+    return (
+        f"The loss became {loss + extra} in {where} (classification {loss:g}, method {extra:g})"
+        f"{kept}. Try a lower {'learning rate of the method' if of_method else 'learning_rate'}."
+    )
 
 
 def apply_model(model: nn.Module, features: Features, adjacency: Adjacency) -> Tensor:
