@@ -312,6 +312,12 @@ def spread(values: Sequence[float]) -> float:
     return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
+def mean_and_spread(scores: Sequence[float]) -> str:
+    """For instance ``92.4 ± 1.3``; of a single score, the score alone."""
+    mean = f"{statistics.fmean(scores):.1f}"
+    return mean if len(scores) == 1 else f"{mean} ± {spread(scores):.1f}"
+
+
 def _key(experiment: Experiment, graph: str, split: str, run: int) -> RunKey:
     return RunKey(
         graph_hash=graph,

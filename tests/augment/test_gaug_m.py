@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -228,3 +229,58 @@ def test_a_sum_takes_over_the_parts_that_were_fitted_before(monkeypatch) -> None
     found = GAugM("ra+jaccard", 0.3, 0.1)(fresh)
     assert torch.equal(found.added_edges[:, :20], expected.pairs)
     assert len(fits) == 1
+
+
+def test_dense_features_come_back_dense() -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=60, degree=5.0, feature_density=0.05))
+    data.x = data.x.to_dense()
+    better = GAugM("features", 0.2, 0.1)(data)
+    assert better.x.layout == torch.strided
+    assert torch.equal(better.x, data.x)
+
+
+def test_settings_of_a_predictor_may_be_a_plain_mapping(data: Data) -> None:
+    by_mapping = GAugM("gae", predictor_settings={"gae": {"predictor_epochs": 3}})
+    assert by_mapping.predictor_settings == {"gae": GAEConfig(predictor_epochs=3)}
+    with pytest.raises(ConfigError, match="has 'vgae', but the predictor is 'gae'"):
+        GAugM("gae", predictor_settings={"vgae": {}})
+
+
+class _Own:
+    def __init__(self, scores: Any) -> None:
+        self.scores = scores
+
+    def fit(self, data: Data) -> None:
+        pass
+
+    def edge_logits(self, pairs: torch.Tensor) -> Any:
+        return self.scores(pairs)
+
+
+def test_a_predictor_of_a_user_may_answer_with_numpy(data: Data) -> None:
+    by_sum = GAugM(_Own(lambda pairs: pairs.sum(dim=0).float()), 0.1, 0.0)(data)
+    by_numpy = GAugM(_Own(lambda pairs: pairs.sum(dim=0).numpy()), 0.1, 0.0)(data)
+    assert torch.equal(by_sum.added_edges, by_numpy.added_edges)
+
+
+def test_what_is_no_predictor_is_told_at_once(data: Data) -> None:
+    with pytest.raises(ConfigError, match="must be an object, got the class _Own"):
+        GAugM(_Own)
+    with pytest.raises(ConfigError, match="object has no fit"):
+        GAugM(object())
+    with pytest.raises(DataError, match=r"one score a pair \(\d+\), got shape \[3\]"):
+        GAugM(_Own(lambda pairs: torch.zeros(3)))(data)
+
+
+def test_a_predictor_that_looks_at_features_asks_for_them() -> None:
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    with pytest.raises(DataError, match="GAE looks at features, but the graph has none"):
+        build_predictor("gae").fit(Data(edge_index=edges, num_nodes=3))
+
+
+def test_the_omniscient_control_says_what_it_is(data: Data) -> None:
+    task = Task.of(make_split(data, "stratified").apply(data))
+    method = GAugM("omniscient", 0.3, 0.1, labels=data.y).fit(task.visible(), 0)
+    run = method.start(task.visible(), torch.Generator())
+    assert run.warning is not None
+    assert "labels of all nodes" in run.warning

@@ -25,6 +25,10 @@ def pairs_of(rows: list[dict[str, str]]) -> set[tuple[int, int]]:
     return {(int(row["source"]), int(row["target"])) for row in rows}
 
 
+def pair_list(rows: list[dict[str, str]]) -> list[tuple[int, int]]:
+    return [(int(row["source"]), int(row["target"])) for row in rows]
+
+
 def test_the_files_tell_one_story(gaug, tmp_path: Path) -> None:
     out = tmp_path / "better"
     settings = (
@@ -55,8 +59,11 @@ def test_the_files_tell_one_story(gaug, tmp_path: Path) -> None:
     assert summary["after"]["edges"] == len(after) == 86
     assert summary["after"]["edge_homophily"] == edge_homophily(graph.edge_index, data.y)
     assert json.loads((out / "summary.json").read_text()) == {
-        key: value for key, value in summary.items() if key not in ("graph", "out")
+        key: value for key, value in summary.items() if key != "out"
     }
+    assert torch.equal(graph.added_edges.t(), torch.tensor([*map(list, pair_list(added))]))
+    assert summary["made_by"]["graph"] == "karate"
+    assert summary["made_by"]["settings"]["predictor"] == "ra"
 
 
 def test_a_folder_that_is_not_empty_is_refused_and_left_alone(gaug, tmp_path: Path) -> None:
@@ -67,13 +74,39 @@ def test_a_folder_that_is_not_empty_is_refused_and_left_alone(gaug, tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_force_replaces_the_folder(gaug, tmp_path: Path) -> None:
+def test_force_replaces_an_earlier_result(gaug, tmp_path: Path) -> None:
     out = tmp_path / "better"
     out.mkdir()
-    (out / "old.txt").write_text("old")
+    (out / "edges.csv").write_text("old")
     code, _, _ = gaug("augment", "karate", "--out", out, "--set", "predictor=ra", "--force")
     assert code == 0
     assert sorted(path.name for path in out.iterdir()) == FILES
+    assert (out / "edges.csv").read_text() != "old"
+
+
+def test_force_deletes_nothing_else(gaug, tmp_path: Path) -> None:
+    out = tmp_path / "better"
+    out.mkdir()
+    (out / "thesis.txt").write_text("years of work")
+    code, _, err = gaug("augment", "karate", "--out", out, "--set", "predictor=ra", "--force")
+    assert code == 1
+    assert "thesis.txt" in err
+    assert [path.name for path in out.iterdir()] == ["thesis.txt"]
+
+
+def test_scores_that_all_tie_are_told(gaug, tmp_path: Path) -> None:
+    """The club's features are one-hot: no two nodes are alike in any."""
+    code, text, _ = gaug(
+        "augment", "karate", "--out", tmp_path / "b", "--set", "predictor=features"
+    )
+    assert code == 0
+    assert "23 of them have the same score" in text
+
+
+def test_huge_scores_have_a_picture(gaug, tmp_path: Path) -> None:
+    settings = ("--set", "predictor=gae", "--set", "predictor_learning_rate=1e6")
+    code, _, err = gaug("augment", "karate", "--out", tmp_path / "b", *settings)
+    assert (code, err.count("Traceback")) == (0, 0)
 
 
 def test_nothing_is_left_behind_when_it_fails(
@@ -96,6 +129,10 @@ def test_nothing_is_left_behind_when_it_fails(
         (["--set", "predictor=gea"], "Unknown predictor 'gea'"),
         (["--set", "add_fraction=2"], "add_fraction must be in [0, 1], got 2"),
         (["--set", "predictor=omniscient"], "no method"),
+        (["--set", "predictor=-1*gae"], "'gae' must be above 0 and finite, got -1"),
+        (["--set", "predictor=gae+inf*features"], "'features' must be above 0 and finite, got inf"),
+        (["--set", "epochs=3"], "has no effect on 'gaug augment'"),
+        (["--set", "inference=original"], "inference=original has no effect"),
     ],
 )
 def test_wrong_settings_are_refused_before_anything_is_written(

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from gaug.experiment import mean_and_spread
 from gaug.studies import figure1
-from gaug.studies.figure1 import mean_and_spread
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PAPER = ("92.4", "90.4", "91.0", "98.6", "95.6")

@@ -77,7 +77,7 @@ def test_what_is_not_a_sum_of_predictors_is_refused(text: str, message: str) -> 
 
 
 def test_weights_must_be_positive() -> None:
-    with pytest.raises(ConfigError, match="weights must be above 0"):
+    with pytest.raises(ConfigError, match="must be above 0"):
         build_predictor("gae+-1*features")
 
 

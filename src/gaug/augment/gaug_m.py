@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ from gaug.augment.base import (
 )
 from gaug.change import GraphChange
 from gaug.config import Range, setting
-from gaug.edge_predictors import parse_predictor, predictor_configs
+from gaug.edge_predictors import PREDICTOR_CONFIGS, parse_predictor, predictor_configs
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
 from gaug.edge_predictors.combined import SCALES
 from gaug.edge_predictors.fitted import (
@@ -32,6 +32,7 @@ from gaug.edge_predictors.fitted import (
     UserPredictor,
     fit_once,
 )
+from gaug.errors import ConfigError
 from gaug.graph import standardise
 from gaug.pairs.ranking import OnShare, RankedPairs
 from gaug.sparse import SparseMatrix
@@ -103,7 +104,8 @@ class GAugM(Augmentation):
         allocation: ``global`` or ``per-node``.
         inference: ``modified``, or ``original`` for the paper's GAug-M-O.
         combination: ``standardised`` or ``ranks``, for sums of predictors.
-        predictor_settings: Settings of the predictors by name, where they are not the default.
+        predictor_settings: Settings of the predictors by name, where they are not the default, for
+            instance ``{"gae": {"predictor_epochs": 50}}``.
         labels: Classes of all nodes, for the predictor ``omniscient`` alone.
         seed: Seed of the predictor.
 
@@ -125,7 +127,7 @@ class GAugM(Augmentation):
         allocation: str = "global",
         inference: str = "modified",
         combination: str = "standardised",
-        predictor_settings: Mapping[str, PredictorConfig] | None = None,
+        predictor_settings: Mapping[str, PredictorConfig | Mapping[str, Any]] | None = None,
         labels: Tensor | None = None,
         seed: int = 0,
     ) -> None:
@@ -138,7 +140,7 @@ class GAugM(Augmentation):
             inference=inference,
             combination=combination,
         )
-        self.predictor_settings = dict(predictor_settings or {})
+        self.predictor_settings = _as_configs(name, predictor_settings or {})
         self._custom: EdgePredictor | None = None
         if isinstance(predictor, str):
             self.predictor_settings = predictor_configs(predictor) | self.predictor_settings
@@ -161,6 +163,8 @@ class GAugM(Augmentation):
             warnings.warn(" ".join(notes), stacklevel=2)
         found = self.find_change(valid)
         better = found.change.apply(valid)
+        if data.x is not None and data.x.layout == torch.strided:
+            better.x = data.x  # in the layout that it came in
         better.added_edges, better.added_logits = found.added.pairs, found.added.logits
         better.removed_edges, better.removed_logits = found.removed.pairs, found.removed.logits
         return better
@@ -212,6 +216,8 @@ class GAugM(Augmentation):
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
         """Open one run."""
         run = _GAugMRun(visible, generator, self.adjacency_, self.config.inference)
+        if "omniscient" in self.predictor_settings:
+            run.warning = "A control, no method: its edges were chosen by the labels of all nodes."
         num_edges, config = visible.adjacency.num_pairs, self.config
         if math.floor(max(config.add_fraction, config.remove_fraction) * num_edges) == 0:
             run.warning = (
@@ -220,6 +226,21 @@ class GAugM(Augmentation):
                 " one each. Raise one of them."
             )
         return run
+
+
+def _as_configs(
+    predictor: str, given: Mapping[str, PredictorConfig | Mapping[str, Any]]
+) -> dict[str, PredictorConfig]:
+    parts = {} if predictor == "custom" else parse_predictor(predictor)
+    for name in given:
+        if name not in parts:
+            raise ConfigError(
+                f"predictor_settings has {name!r}, but the predictor is {predictor!r}."
+            )
+    return {
+        name: value if isinstance(value, PredictorConfig) else PREDICTOR_CONFIGS[name](**value)
+        for name, value in given.items()
+    }
 
 
 class _GAugMRun(AugmentedRun):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,12 +12,22 @@ from rich.table import Table
 
 from gaug.cli import options
 
+if TYPE_CHECKING:
+    from gaug.experiment import Experiment
+
+# Random pairs whose scores the picture shows beside those of the edges.
+_SHOWN_PAIRS = 10_000
+# Of so large a share of equal scores a user should know.
+_MANY_TIES = 0.1
+
 
 def augment(
     graph: options.Graph,
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
     settings: options.Set = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is in the folder.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an earlier result in the folder.")
+    ] = False,
     seed: options.Seed = 0,
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
@@ -28,18 +38,23 @@ def augment(
 
     Labels are not looked at; where there are some, the summary says how the change fits them.
     """
+    import torch
+
     from gaug.augment import GAugM
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import writing
     from gaug.data.catalog import load_graph
+    from gaug.edge_predictors.evaluation import random_pairs
     from gaug.errors import ConfigError
     from gaug.experiment import Experiment
     from gaug.graph import undirected_pairs
+    from gaug.provenance import software_versions
     from gaug.report.augmentation import check_folder, write_augmentation
 
     experiment = Experiment.of(graph, method="gaug-m", settings=settings or [], seed=seed)
     if "omniscient" in experiment.parts:
         raise ConfigError("The omniscient predictor is a control for 'gaug train', no method.")
+    _refuse_settings_without_use(experiment)
     check_folder(out, force=force)
     data = load_graph(graph, data_root, experiment.data.feature_scaling)
     method = GAugM(**experiment.method.to_dict(), predictor_settings=experiment.parts, seed=seed)
@@ -48,11 +63,23 @@ def augment(
     with run_progress(f"{graph}: all pairs", 100, quiet=quiet, unit="%") as move:
         found = method.find_change(data, on_share=lambda share: move(100 * share))
     better = found.change.apply(data)
-    scores = method.edge_logits(data, undirected_pairs(data.edge_index))
+    others = random_pairs(int(data.num_nodes), _SHOWN_PAIRS, torch.Generator().manual_seed(seed))
+    scores = {
+        "random pairs": method.edge_logits(data, others),
+        "edges": method.edge_logits(data, undirected_pairs(data.edge_index)),
+    }
+    made_by = {
+        "graph": graph,
+        "settings": experiment.method.to_dict(),
+        "predictors": {name: part.to_dict() for name, part in experiment.parts.items()},
+        "data": experiment.data.to_dict(),
+        "seed": seed,
+        "versions": software_versions(),
+    }
     with writing("folder", out):
-        summary = write_augmentation(out, data, better, found, scores, force=force)
+        summary = write_augmentation(out, data, better, found, scores, made_by, force=force)
     if as_json:
-        print(json.dumps({"graph": graph, "out": str(out), **summary}))
+        print(json.dumps({"out": str(out), **summary}))
     else:
         _print(summary, out)
 
@@ -70,7 +97,13 @@ def _print(summary: dict[str, Any], out: Path) -> None:
     for name in ("added", "removed"):
         share = summary[name]["intra_class_share"]
         words = "" if share is None else f", {share:.0%} of them within a class"
-        console.print(f"{name}: {summary[name]['edges']:,} edges{words}")
+        count, tied = summary[name]["edges"], summary[name]["tied_at_the_last_score"]
+        console.print(f"{name}: {count:,} edges{words}")
+        if tied > max(1, _MANY_TIES * count):
+            console.print(
+                f"  {tied:,} of them have the same score, the last one that counted: among pairs"
+                " that tie, node ids decide. This predictor may know too little of this graph."
+            )
     console.print(f"Written to {out}", markup=False, soft_wrap=True)
 
 
@@ -78,3 +111,19 @@ def _text(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
+
+
+def _refuse_settings_without_use(experiment: Experiment) -> None:
+    """Settings of training mean nothing here, nor does the graph for inference."""
+    from gaug.errors import ConfigError
+    from gaug.experiment import Experiment
+
+    plain = Experiment.of(experiment.graph)
+    for part in ("model", "training", "split_config"):
+        if getattr(experiment, part) != getattr(plain, part):
+            raise ConfigError(
+                "A setting of model, training or split has no effect on 'gaug augment': leave it"
+                " out, or give it to 'gaug train'."
+            )
+    if getattr(experiment.method, "inference", "modified") != "modified":
+        raise ConfigError("inference=original has no effect on 'gaug augment': it trains nothing.")

@@ -33,8 +33,9 @@ def demo(
     options.check_picture(out)
     import torch
 
+    from gaug.experiment import mean_and_spread
     from gaug.report.figure1 import draw_figure1
-    from gaug.studies.figure1 import mean_and_spread, run_figure1
+    from gaug.studies.figure1 import run_figure1
 
     torch.set_num_threads(1)  # more than one only slow each other down on a graph this small
     with run_progress("karate club", runs, quiet=quiet) as move:

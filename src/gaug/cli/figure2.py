@@ -36,7 +36,11 @@ def figure2(
     from gaug.store import Store
     from gaug.studies.figure2 import NUM_SERIES, STEPS, run_figure2
 
-    with run_progress("figure 2", NUM_SERIES * len(STEPS), quiet=quiet, unit="steps") as move:
+    total = NUM_SERIES * len(STEPS)
+    with (
+        options.resumable(),
+        run_progress("figure 2", total, quiet=quiet, unit="steps") as move,
+    ):
         series = run_figure2(
             Store(store),
             runs=runs,

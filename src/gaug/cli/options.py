@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -75,6 +78,20 @@ Debug = Annotated[
     bool,
     typer.Option("--debug", callback=_set_debug, help="Show where an error was raised."),
 ]
+
+
+@contextlib.contextmanager
+def resumable() -> Iterator[None]:
+    """Say after Ctrl-C that what is finished is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        state.interruption_told = True
+        print(
+            "gaug: Interrupted. Finished runs are on record; the same command goes on from there.",
+            file=sys.stderr,
+        )
+        raise typer.Exit(130) from None
 
 
 def check_runs(runs: int) -> None:

@@ -76,9 +76,9 @@ def train(
         except KeyboardInterrupt:
             interrupted = True
     errors = Console(stderr=True, soft_wrap=True, highlight=False)
-    for record in records:
-        if record.warning:
-            errors.print(f"gaug: run {record.run}: {record.warning}", markup=False)
+    for warning in dict.fromkeys(record.warning for record in records if record.warning):
+        number = sum(record.warning == warning for record in records)
+        errors.print(f"gaug: {number} of {len(records)} runs: {warning}", markup=False)
     if interrupted:
         options.state.interruption_told = True
         errors.print(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from torch import Tensor
@@ -72,6 +73,10 @@ def parse_predictor(text: str) -> dict[str, float]:
             raise ConfigError(
                 f"The weight of predictor {name!r} must be a number, got {weight!r}."
             ) from None
+        if not 0 < parts[name] < math.inf:
+            raise ConfigError(
+                f"The weight of predictor {name!r} must be above 0 and finite, got {weight}."
+            )
     return parts
 
 

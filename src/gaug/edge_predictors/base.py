@@ -34,10 +34,12 @@ class EdgePredictor(ABC):
     Attributes:
         slack: See `gaug.pairs.scores.PairScores`.
         block_elements: Scores to compute at a time where the usual number is not the fastest.
+        looks_at_features: Whether the graph must have features.
     """
 
     slack: float = 0.0
     block_elements: int | None = None
+    looks_at_features: bool = False
 
     def fit(self, data: Data, seed: int = 0, *, on_share: OnShare | None = None) -> EdgePredictor:
         """Learn from a valid graph. Labels are not looked at. Returns self.
@@ -47,6 +49,11 @@ class EdgePredictor(ABC):
             seed: Seed of whatever is random in it.
             on_share: Called with the share of the work that is done, where it takes long.
         """
+        if self.looks_at_features and data.x is None:
+            raise DataError(
+                f"{type(self).__name__} looks at features, but the graph has none (data.x)."
+                " Give some, or take a predictor that looks at edges alone, such as ra."
+            )
         self.num_nodes_ = int(data.num_nodes)
         self.edges_ = undirected_pairs(data.edge_index)
         self._learn(data, seed, on_share or _tell_nobody)

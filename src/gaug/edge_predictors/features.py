@@ -51,6 +51,8 @@ class FeatureSimilarity(EdgePredictor):
         config: Its settings.
     """
 
+    looks_at_features = True
+
     def __init__(self, config: FeatureSimilarityConfig | None = None) -> None:
         self.config = config or FeatureSimilarityConfig()
 

@@ -6,12 +6,14 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Protocol
 
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.edge_predictors import build_predictor, parse_predictor
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
 from gaug.edge_predictors.combined import CombinedPredictor
+from gaug.errors import ConfigError, DataError
 from gaug.graph import graph_hash
 from gaug.pairs.ranking import OnShare, RankedPairs, part_of_work
 
@@ -67,6 +69,14 @@ class UserPredictor(EdgePredictor):
     """
 
     def __init__(self, wrapped: FitsAndScores) -> None:
+        if isinstance(wrapped, type):
+            raise ConfigError(f"predictor must be an object, got the class {wrapped.__name__}.")
+        for name in ("fit", "edge_logits"):
+            if not callable(getattr(wrapped, name, None)):
+                raise ConfigError(
+                    f"predictor must be a name or have fit(data) and edge_logits(pairs);"
+                    f" {type(wrapped).__name__} has no {name}."
+                )
         self.wrapped = wrapped
 
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
@@ -75,7 +85,13 @@ class UserPredictor(EdgePredictor):
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """The score of each pair.  [2, n] → [n]"""
         self.check_pairs(pairs)
-        return self.wrapped.edge_logits(pairs).detach().cpu()
+        scores = torch.as_tensor(self.wrapped.edge_logits(pairs)).detach().cpu()
+        if scores.shape != pairs.shape[1:]:
+            raise DataError(
+                f"edge_logits of {type(self.wrapped).__name__} must give one score a pair"
+                f" ({pairs.size(1)}), got shape {list(scores.shape)}."
+            )
+        return scores.float()
 
 
 def fit_once(

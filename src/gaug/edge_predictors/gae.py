@@ -74,6 +74,8 @@ class GAE(EdgePredictor):
         embeddings_: What was learned.  [N, d]
     """
 
+    looks_at_features = True
+
     def __init__(self, config: GAEConfig | None = None) -> None:
         self.config = config or GAEConfig()
 

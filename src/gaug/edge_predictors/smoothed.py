@@ -60,6 +60,8 @@ class SmoothedFeatures(EdgePredictor):
         embeddings_: Centred smoothed features of length 1.  [N, d]
     """
 
+    looks_at_features = True
+
     def __init__(self, config: SmoothedFeaturesConfig | None = None) -> None:
         self.config = config or SmoothedFeaturesConfig()
 

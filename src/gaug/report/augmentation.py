@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,10 @@ from gaug.errors import DataError
 from gaug.graph import edge_homophily, to_scipy, undirected_pairs
 
 _ADDED, _REMOVED = "#0060c0", "#c04000"
+_BINS = 60
+
+#: What `write_augmentation` writes.
+FILES = ("edges.csv", "added.csv", "removed.csv", "graph.pt", "summary.json", "scores.png")
 
 
 def summarise_change(data: Data, better: Data, found: ScoredChange) -> dict[str, Any]:
@@ -42,6 +47,7 @@ def summarise_change(data: Data, better: Data, found: ScoredChange) -> dict[str,
         summary[name] = {
             "edges": len(ranked),
             "intra_class_share": intra_class_share(ranked.pairs, data.y) if has_labels else None,
+            "tied_at_the_last_score": int((ranked.logits == ranked.logits[-1:]).sum()),
         }
     return summary
 
@@ -51,7 +57,8 @@ def write_augmentation(
     data: Data,
     better: Data,
     found: ScoredChange,
-    scores_of_edges: Tensor,
+    scores: Mapping[str, Tensor],
+    made_by: Mapping[str, Any],
     *,
     force: bool = False,
 ) -> dict[str, Any]:
@@ -59,21 +66,23 @@ def write_augmentation(
 
     It holds ``edges.csv``, ``added.csv`` and ``removed.csv`` with scores, ``graph.pt``,
     ``summary.json`` and ``scores.png``. The graph is read back by
-    ``Data.from_dict(torch.load("graph.pt", weights_only=True))``.
+    ``Data.from_dict(torch.load("graph.pt", weights_only=True))``, with what was added and removed.
 
     Args:
         folder: Where to write; must not exist or be empty, unless forced.
         data: The graph as it was.
         better: The graph as it is now.
         found: What was changed, with scores.
-        scores_of_edges: Scores of the edges of ``data``.  [E]
-        force: Whether to replace what is in the folder.
+        scores: Scores of other pairs to show beside them, by what they are.
+        made_by: Graph, settings, seed and versions, for the summary.
+        force: Whether to replace an earlier result in the folder.
 
     Returns:
         The summary.
     """
+    folder = folder.resolve()  # a folder cannot be replaced under the name "."
     check_folder(folder, force=force)
-    summary = summarise_change(data, better, found)
+    summary = {"made_by": dict(made_by), **summarise_change(data, better, found)}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
         new = Path(scratch) / "new"
@@ -82,9 +91,14 @@ def write_augmentation(
         _write_pairs(new / "added.csv", found.added.pairs, found.added.logits)
         _write_pairs(new / "removed.csv", found.removed.pairs, found.removed.logits)
         # A plain dict of tensors, which loads without unpickling any class.
-        torch.save(better.to_dict(), new / "graph.pt")
+        changes = {
+            f"{name}_{part}": value
+            for name, ranked in (("added", found.added), ("removed", found.removed))
+            for part, value in (("edges", ranked.pairs), ("logits", ranked.logits))
+        }
+        torch.save(better.to_dict() | changes, new / "graph.pt")
         (new / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-        draw_scores(new / "scores.png", found, scores_of_edges)
+        draw_scores(new / "scores.png", found, scores, str(made_by.get("graph", "")))
         if folder.exists():
             folder.rename(Path(scratch) / "old")
         new.rename(folder)
@@ -97,41 +111,59 @@ def check_folder(folder: Path, *, force: bool) -> None:
         raise DataError(f"{folder} is a file. Give a folder to write to.")
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise DataError(
-            f"The folder {folder} is not empty. Give another, or --force to replace it."
+            f"The folder {folder} is not empty. Give another, or --force to replace a result in it."
+        )
+    present = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    others = sorted(present - set(FILES))
+    if others:
+        raise DataError(
+            f"The folder {folder} holds what no 'gaug augment' wrote ({others[0]}), which"
+            " --force will not delete. Give another."
         )
 
 
-def draw_scores(path: Path, found: ScoredChange, scores_of_edges: Tensor) -> None:
-    """Histograms of the scores of the edges, the added ones and the removed ones."""
+def draw_scores(path: Path, found: ScoredChange, scores: Mapping[str, Tensor], title: str) -> None:
+    """Histograms of the scores of the added and removed edges, and of other pairs beside them."""
     parts = {
-        "edges": (scores_of_edges, "#999999"),
-        "added": (found.added.logits, _ADDED),
-        "removed": (found.removed.logits, _REMOVED),
+        **{name: (values, "#777777", 0.3) for name, values in scores.items()},
+        "added": (found.added.logits, _ADDED, 1.0),
+        "removed": (found.removed.logits, _REMOVED, 1.0),
     }
-    shown = [scores.numpy() for scores, _ in parts.values() if scores.numel()]
-    bins = np.histogram_bin_edges(np.concatenate(shown), bins=60).tolist() if shown else 10
+    shown = [values.double().numpy() for values, _, _ in parts.values() if values.numel()]
+    bins = _bins(np.concatenate(shown)) if shown else np.array([0.0, 1.0])
     canvas, axis = plt.subplots(figsize=(7, 4), layout="constrained")
-    for name, (scores, colour) in parts.items():
-        if scores.numel():
-            label = f"{name} ({scores.numel():,})"
-            filled = name == "edges"
+    for name, (values, colour, alpha) in parts.items():
+        if values.numel():
             axis.hist(
-                scores.numpy(),
-                bins=bins,
-                histtype="stepfilled" if filled else "step",
+                values.double().numpy(),
+                bins=bins.tolist(),
+                histtype="stepfilled" if name in scores else "step",
                 color=colour,
-                label=label,
+                alpha=alpha,
+                label=f"{name} ({values.numel():,})",
                 linewidth=2,
             )
+    axis.set_title(title)
     axis.set_xlabel("score of the edge predictor")
     axis.set_ylabel("pairs of nodes")
     axis.set_yscale("log")
+    axis.set_ylim(bottom=0.5)
     axis.legend(frameon=False)
     axis.spines[["top", "right"]].set_visible(False)
     try:
         canvas.savefig(path, dpi=120)
     finally:
         plt.close(canvas)
+
+
+def _bins(values: np.ndarray) -> np.ndarray:
+    """Edges of equal bins; of one around the values where they hardly differ."""
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    if high - low <= 1e-6 * max(abs(low), abs(high)):
+        width = max(abs(low), 1.0)
+        return np.array([low - width / 2, low + width / 2])
+    return np.linspace(low, high, _BINS + 1)
 
 
 def _write_pairs(path: Path, pairs: Tensor, scores: Tensor | None) -> None:
@@ -143,6 +175,6 @@ def _write_pairs(path: Path, pairs: Tensor, scores: Tensor | None) -> None:
             file.writelines(f"{u},{v}\n" for u, v in rows)
         else:
             file.writelines(
-                f"{u},{v},{score:.9g}\n"
+                f"{u},{v},{score:.7g}\n"
                 for (u, v), score in zip(rows, scores.tolist(), strict=True)
             )

@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from gaug.data.folders import written_atomically
+from gaug.experiment import mean_and_spread
 from gaug.graph import undirected_pairs
-from gaug.studies.figure1 import Figure1, Variant, mean_and_spread
+from gaug.studies.figure1 import Figure1, Variant
 
 _CLASS_COLOURS = ("#e69f00", "#009e73")  # told apart with any kind of colour vision
 _CHANGE = "#0060c0"

@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from gaug.data.folders import written_atomically
-from gaug.experiment import spread
-from gaug.studies.figure2 import Series, Step
+from gaug.experiment import mean_and_spread, spread
+from gaug.studies.figure2 import Series
 
 _INTRA, _INTER, _SCORE = "#0060c0", "#e69f00", "#007a50"
 _TITLES = {
@@ -62,7 +62,7 @@ def figure2_markdown(series: Sequence[Series], command: str) -> str:
         for step in part.steps:
             lines.append(
                 f"| {_TITLES[part.predictor, part.action]} | {step.fraction:.0%}"
-                f" | {step.intra:,} | {step.inter:,} | {_score(step)} |"
+                f" | {step.intra:,} | {step.inter:,} | {mean_and_spread(step.scores)} |"
             )
     runs = len(series[0].steps[0].records)
     return "\n".join(
@@ -76,10 +76,6 @@ def figure2_markdown(series: Sequence[Series], command: str) -> str:
             "",
         ]
     )
-
-
-def _score(step: Step) -> str:
-    return f"{statistics.fmean(step.scores):.1f} ± {spread(step.scores):.1f}"
 
 
 def _draw_series(axis: Axes, right: Axes, part: Series) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from datetime import timezone
 
-from gaug.experiment import spread
+from gaug.experiment import mean_and_spread
 from gaug.studies.table2 import CellResult
 
 _MODEL_TITLES = {
@@ -46,7 +45,7 @@ def table2_markdown(results: Sequence[CellResult], command: str) -> str:
 
 
 def _cell(result: CellResult) -> str:
-    text = f"{result.mean:.1f} ± {result.deviation:.1f}"
+    text = mean_and_spread([record.test_score for record in result.records])
     paper = result.cell.paper
     return text if paper is None else f"{text} ({paper[0]:.1f})"
 
@@ -73,7 +72,7 @@ def _choices(results: Sequence[CellResult]) -> list[str]:
         lines.append(
             f"| {cell.graph} | {_MODEL_TITLES.get(cell.model, cell.model)}"
             f" | {_METHOD_TITLES.get(cell.method, cell.method)} | `{settings}`"
-            f" | {len(choice.trials)} | {statistics.fmean(vals):.1f} ± {spread(vals):.1f} |"
+            f" | {len(choice.trials)} | {mean_and_spread(vals)} |"
         )
     return lines
 
@@ -86,6 +85,7 @@ def _provenance(results: Sequence[CellResult], command: str) -> str:
     software = ", ".join(f"{name} {version}" for name, version in versions.items())
     return (
         "Test micro-F1 in percent, mean and sample standard deviation over"
-        f" {' or '.join(map(str, counts))} runs; in brackets the paper's mean. Epochs were chosen"
+        f" {' or '.join(map(str, counts))} run{'' if counts == [1] else 's'}; in brackets the"
+        " paper's mean. Epochs were chosen"
         f" on validation nodes.\nMade by `{command}` on {newest:%Y-%m-%d} with {software}."
     )

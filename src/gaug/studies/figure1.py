@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,7 +13,6 @@ from gaug.adjacency import Adjacency
 from gaug.augment import GAugM, NoAugmentation
 from gaug.change import GraphChange, omniscient_change, random_change
 from gaug.data.catalog import load_graph
-from gaug.experiment import spread
 from gaug.models import GCN
 from gaug.training.loop import Optimisation, TrainingConfig, train_run
 from gaug.training.metrics import micro_f1
@@ -100,11 +98,6 @@ def run_figure1(
         if on_progress is not None:
             on_progress(run + 1)
     return Figure1(data, variants, runs)
-
-
-def mean_and_spread(scores: list[float]) -> str:
-    """For instance ``92.4 ± 1.3``."""
-    return f"{statistics.fmean(scores):.1f} ± {spread(scores):.1f}"
 
 
 def _counts(data: Data) -> tuple[int, int]:
