@@ -68,6 +68,7 @@ def augment(
         "random pairs": method.edge_logits(data, others),
         "edges": method.edge_logits(data, undirected_pairs(data.edge_index)),
     }
+    title = f"{graph}, predictor {method.config.predictor}"
     made_by = {
         "graph": graph,
         "settings": experiment.method.to_dict(),
@@ -77,7 +78,7 @@ def augment(
         "versions": software_versions(),
     }
     with writing("folder", out):
-        summary = write_augmentation(out, data, better, found, scores, made_by, force=force)
+        summary = write_augmentation(out, data, better, found, scores, made_by, title, force=force)
     if as_json:
         print(json.dumps({"out": str(out), **summary}))
     else:

@@ -21,6 +21,7 @@ from gaug.errors import DataError
 from gaug.graph import edge_homophily, to_scipy, undirected_pairs
 
 _ADDED, _REMOVED = "#0060c0", "#c04000"
+_BESIDE = ("#aaaaaa", "#e69f00")
 _BINS = 60
 
 #: What `write_augmentation` writes.
@@ -59,6 +60,7 @@ def write_augmentation(
     found: ScoredChange,
     scores: Mapping[str, Tensor],
     made_by: Mapping[str, Any],
+    title: str,
     *,
     force: bool = False,
 ) -> dict[str, Any]:
@@ -75,6 +77,7 @@ def write_augmentation(
         found: What was changed, with scores.
         scores: Scores of other pairs to show beside them, by what they are.
         made_by: Graph, settings, seed and versions, for the summary.
+        title: Title of the picture.
         force: Whether to replace an earlier result in the folder.
 
     Returns:
@@ -98,7 +101,7 @@ def write_augmentation(
         }
         torch.save(better.to_dict() | changes, new / "graph.pt")
         (new / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-        draw_scores(new / "scores.png", found, scores, str(made_by.get("graph", "")))
+        draw_scores(new / "scores.png", found, scores, title)
         if folder.exists():
             folder.rename(Path(scratch) / "old")
         new.rename(folder)
@@ -125,7 +128,10 @@ def check_folder(folder: Path, *, force: bool) -> None:
 def draw_scores(path: Path, found: ScoredChange, scores: Mapping[str, Tensor], title: str) -> None:
     """Histograms of the scores of the added and removed edges, and of other pairs beside them."""
     parts = {
-        **{name: (values, "#777777", 0.3) for name, values in scores.items()},
+        **{
+            name: (values, colour, 0.5)
+            for (name, values), colour in zip(scores.items(), _BESIDE, strict=False)
+        },
         "added": (found.added.logits, _ADDED, 1.0),
         "removed": (found.removed.logits, _REMOVED, 1.0),
     }
@@ -148,7 +154,7 @@ def draw_scores(path: Path, found: ScoredChange, scores: Mapping[str, Tensor], t
     axis.set_ylabel("pairs of nodes")
     axis.set_yscale("log")
     axis.set_ylim(bottom=0.5)
-    axis.legend(frameon=False)
+    canvas.legend(loc="outside lower center", ncols=2, frameon=False)
     axis.spines[["top", "right"]].set_visible(False)
     try:
         canvas.savefig(path, dpi=120)
