@@ -11,8 +11,9 @@ from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
 from gaug.config import Range, setting
-from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
+from gaug.edge_predictors.base import PredictorConfig
 from gaug.edge_predictors.edge_loss import edge_loss
+from gaug.edge_predictors.embedded import EmbeddingPredictor
 from gaug.edge_predictors.evaluation import hold_out_edges, random_pairs, roc_auc
 from gaug.errors import TrainingError
 from gaug.graph import undirected_pairs
@@ -56,7 +57,7 @@ class VGAEConfig(GAEConfig):
     name: ClassVar[str] = "vgae"
 
 
-class GAE(EdgePredictor):
+class GAE(EmbeddingPredictor):
     r"""Graph auto-encoder (Kipf and Welling, 2016; the paper's section 4.1).
 
     $$
@@ -74,24 +75,11 @@ class GAE(EdgePredictor):
         embeddings_: What was learned.  [N, d]
     """
 
-    looks_at_features = True
-
     def __init__(self, config: GAEConfig | None = None) -> None:
         self.config = config or GAEConfig()
 
-    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
-        self.embeddings_ = train_autoencoder(data, self.config, seed, on_share)
-        self._scores = InnerProductScores(self.embeddings_)
-        self.slack = self._scores.slack
-
-    def edge_logits(self, pairs: Tensor) -> Tensor:
-        """The inner product of the two embeddings.  [2, n] → [n]"""
-        self.check_pairs(pairs)
-        return self._scores.edge_logits(pairs)
-
-    def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
-        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
-        return self._scores.score_rows(start, stop, first_column)
+    def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
+        return train_autoencoder(data, self.config, seed, on_share)
 
 
 class VGAE(GAE):

@@ -14,10 +14,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.config import Range, setting
-from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
+from gaug.edge_predictors.base import PredictorConfig
+from gaug.edge_predictors.embedded import EmbeddingPredictor
 from gaug.edge_predictors.features import unit_rows
 from gaug.graph import to_scipy, to_scipy_features
-from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import OnShare
 
 # What is left of the start after the last step is not above this.
@@ -40,7 +40,7 @@ class SmoothedFeaturesConfig(PredictorConfig):
     )
 
 
-class SmoothedFeatures(EdgePredictor):
+class SmoothedFeatures(EmbeddingPredictor):
     r"""Cosine of features that personalised PageRank has spread over the graph.
 
     $$
@@ -60,36 +60,25 @@ class SmoothedFeatures(EdgePredictor):
         embeddings_: Centred smoothed features of length 1.  [N, d]
     """
 
-    looks_at_features = True
-
     def __init__(self, config: SmoothedFeaturesConfig | None = None) -> None:
         self.config = config or SmoothedFeaturesConfig()
 
-    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
+    def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
         sparse = data.x.layout != torch.strided
         x = to_scipy_features(data.x) if sparse else csr_matrix(data.x.double().cpu().numpy())
         latent = principal_coordinates(unit_rows(x, weighted=True), self.config.components)
         smooth = spread(latent, to_scipy(data.edge_index, self.num_nodes_), self.config.restart)
         centred = torch.from_numpy(smooth - smooth.mean(axis=0))
         norms = centred.norm(dim=1, keepdim=True)
-        self.embeddings_ = (centred / torch.where(norms > 0, norms, 1.0)).float()
-        self._scores = InnerProductScores(self.embeddings_)
-        self.slack = self._scores.slack
-
-    def edge_logits(self, pairs: Tensor) -> Tensor:
-        """The cosine of each pair.  [2, n] → [n]"""
-        self.check_pairs(pairs)
-        return self._scores.edge_logits(pairs)
-
-    def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
-        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
-        return self._scores.score_rows(start, stop, first_column)
+        return (centred / torch.where(norms > 0, norms, 1.0)).float()
 
 
 def principal_coordinates(rows: csr_matrix, count: int) -> np.ndarray:
     """Coordinates along the first right singular vectors; all columns if there are few.  [N, d]"""
-    if min(rows.shape) <= count + 1 or rows.nnz == 0:
-        return np.asarray(rows[:, :count].toarray()) if rows.nnz == 0 else rows.toarray()
+    if rows.nnz == 0:
+        return np.zeros((rows.shape[0], 1))
+    if min(rows.shape) <= count + 1:
+        return np.asarray(rows.toarray())  # few nodes or few features: small either way
     # A fixed start makes the result the same each time.
     left, values, _ = svds(rows, k=count, v0=np.ones(min(rows.shape)))
     return np.asarray(left * values)

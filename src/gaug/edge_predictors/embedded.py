@@ -1,0 +1,40 @@
+"""What predictors share that score a pair by the inner product of two embeddings."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.edge_predictors.base import EdgePredictor
+from gaug.pairs.inner_product import InnerProductScores
+from gaug.pairs.ranking import OnShare
+
+
+class EmbeddingPredictor(EdgePredictor):
+    """Base of the predictors that embed nodes by their features and the graph.
+
+    Attributes:
+        embeddings_: What was learned.  [N, d]
+    """
+
+    looks_at_features = True
+
+    @abstractmethod
+    def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
+        """Embeddings of the nodes of a valid graph.  [N, d]"""
+
+    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
+        self.embeddings_ = self._embed(data, seed, on_share)
+        self._scores = InnerProductScores(self.embeddings_)
+        self.slack = self._scores.slack
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        """The inner product of the two embeddings.  [2, n] → [n]"""
+        self.check_pairs(pairs)
+        return self._scores.edge_logits(pairs)
+
+    def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        return self._scores.score_rows(start, stop, first_column)
