@@ -21,14 +21,18 @@ GRAPHS = ("cora", "citeseer", "ppi", "blogcatalog", "flickr", "air-usa", "pubmed
 #: What is searched for each method, stage by stage; the same on every graph and for every model.
 SEARCHES: dict[str, tuple[Stage, ...]] = {
     "none": (),
-    "dropedge": (Stage({"drop_fraction": (0.2, 0.4, 0.6, 0.8)}),),
+    "dropedge": (Stage({"drop_fraction": (0.05, 0.2, 0.4, 0.6, 0.8)}),),
     "adaedge": (
         Stage(
-            {"add_fraction": (0.05, 0.1, 0.3), "remove_fraction": (0.0, 0.1, 0.3)},
+            {"add_fraction": (0.05, 0.3), "remove_fraction": (0.0, 0.1, 0.3)},
             over=({"add_confidence": 0.5, "remove_confidence": 0.5},),
         ),
-        Stage({"add_confidence": (0.5, 0.7, 0.9), "remove_confidence": (0.5, 0.7, 0.9)}),
+        Stage({"add_confidence": (0.5, 0.9), "remove_confidence": (0.5, 0.9)}),
         Stage({"order": ("add-first", "remove-first")}),
+    ),
+    "bgcn": (
+        Stage({"prediction": ("class", "probabilities"), "anchor": (1.0, 4.0)}),
+        Stage({"dropout_samples": (10, 0)}),
     ),
     "gaug-m": (
         Stage(
