@@ -181,7 +181,7 @@ def test_temperature_does_not_change_what_is_sampled() -> None:
         assert torch.equal(samples[0].edge_index, samples[2].edge_index)
 
 
-def test_a_sample_in_single_precision_does_not_depend_on_the_block() -> None:
+def test_a_sample_in_single_precision_does_not_depend_on_the_tiles() -> None:
     """Where a probability meets its noise, how a matrix product rounds would decide.
 
     All embeddings are alike, and their length is chosen such that the one probability equals the
@@ -195,14 +195,11 @@ def test_a_sample_in_single_precision_does_not_depend_on_the_block() -> None:
     distribution = EdgeDistribution(1.0, 1.0)
     shapes_disagree = False
     for seed in range(40):
-        noise = row_noise(row_keys(seed, num_nodes), 0, num_nodes, 0, num_nodes)
+        noise = row_noise(row_keys(seed, num_nodes), 0, num_nodes)
         z = (noise[3, 40].sqrt() * direction).repeat(num_nodes, 1)
         products = [(z[3:4] @ z.t())[0, 40], (z @ z.t())[3, 40]]
         shapes_disagree |= bool(products[0] != products[1])
-        samples = [
-            sample_blocked(z, adjacency, distribution, seed, block)
-            for block in (1, 7 * num_nodes, 1 << 18)
-        ]
+        samples = [sample_blocked(z, adjacency, distribution, seed, tile) for tile in (7, 100, 512)]
         exact = (z[0].double() ** 2).sum()
         assert samples[0].num_pairs == int((noise.double() < exact).triu(1).sum())
         for other in samples[1:]:
@@ -288,8 +285,8 @@ def test_the_blocked_engine_has_the_loss_and_the_gradient_of_the_dense_one(
     for alpha, temperature in itertools.product(ALPHAS, (0.2, 1.0, 3.0)):
         distribution = EdgeDistribution(alpha, temperature, reading)
         loss, expected = gradients(sample_dense, model, distribution, with_edge_loss=with_edge_loss)
-        for block in (1, 3 * NUM_NODES, 10_000):
-            blocked = functools.partial(sample_blocked, block_elements=block)
+        for tile in (1, 3, 512):
+            blocked = functools.partial(sample_blocked, tile=tile)
             value, grads = gradients(blocked, model, distribution, with_edge_loss=with_edge_loss)
             torch.testing.assert_close(value, loss)
             torch.testing.assert_close(grads, expected, rtol=1e-7, atol=1e-12)
@@ -355,7 +352,7 @@ def test_the_gradient_is_that_of_the_relaxed_sample_by_finite_differences(
     adjacency, z = random_graph(NUM_NODES), embeddings(NUM_NODES, reading, seed=3)
     (x, y), model = task_of_nodes(), model_of("gcn")
     u, v = torch.triu_indices(NUM_NODES, NUM_NODES, offset=1)
-    noise = row_noise(row_keys(11, NUM_NODES), 0, NUM_NODES, 0, NUM_NODES)[u, v].double()
+    noise = row_noise(row_keys(11, NUM_NODES), 0, NUM_NODES)[u, v].double()
 
     def relaxed(z: Tensor) -> Tensor:
         p = probabilities(z, adjacency, alpha, reading)[u, v].clamp(1e-6, 1 - 1e-6)
@@ -422,7 +419,7 @@ def test_where_edges_are_listed_the_gradient_is_that_of_the_weights_of_the_sampl
     (grad,) = torch.autograd.grad(classification_loss(apply_model(module, x, sample), y), leaf)
     u, v = pairs = sample.edge_index[:, sample.edge_index[0] < sample.edge_index[1]]
     both = torch.cat([pairs, pairs.flip(0)], dim=1)
-    noise = row_noise(row_keys(11, NUM_NODES), 0, NUM_NODES, 0, NUM_NODES)[u, v].double()
+    noise = row_noise(row_keys(11, NUM_NODES), 0, NUM_NODES)[u, v].double()
 
     def loss_of(weights: Tensor) -> Tensor:
         return classification_loss(module(x, both, weights.repeat(2)), y)

@@ -21,15 +21,13 @@ from torch import Tensor
 
 from gaug.change import pair_keys
 from gaug.errors import unknown_name
+from gaug.pairs.tile_work import EDGE_OF_RANGE
 
 #: How the scores of pairs become probabilities.
 READINGS = ("max-normalised", "sigmoid")
 
 #: What is done with the probabilities.
 SAMPLINGS = ("bernoulli", "rounding")
-
-#: Probabilities nearer to 0 or 1 than this have no gradient: there the logit has no end.
-EDGE_OF_RANGE = 1e-6
 
 
 @dataclass(frozen=True)

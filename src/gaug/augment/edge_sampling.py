@@ -1,35 +1,35 @@
 r"""Samples of GAug-O's graphs with their gradient, by two engines of one meaning.
 
 ``dense`` holds all pairs and leaves the gradient to autograd. ``blocked`` goes through the pairs
-block by block: the forward pass keeps the edges that it hits, the backward pass makes each block
-and its noise anew. Memory is that of a block and of the edges.
+tile by tile: the forward pass keeps the edges that it hits, the backward pass makes each tile
+and its noise anew. Memory is that of a tile and of the edges.
 
 A layer that sums over the neighbours, $O = A' H$, has the gradient
 $\partial L / \partial A'_{ij} = \langle G_i, H_j \rangle$ with $G = \partial L / \partial O$, for
-every pair, an edge or not. The layers' G and H side by side make a block of the whole gradient
+every pair, an edge or not. The layers' G and H side by side make a tile of the whole gradient
 one small matrix product.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from gaug.adjacency import Adjacency, symmetric_pattern
-from gaug.augment.edge_distribution import EDGE_OF_RANGE, EdgeDistribution
+from gaug.augment.edge_distribution import EdgeDistribution
 from gaug.augment.sampled_adjacency import DenseSample, SampledAdjacency
+from gaug.change import pair_keys
+from gaug.graph import undirected_pairs
 from gaug.pairs.noise import pair_noise, row_keys, row_noise
+from gaug.pairs.tile_work import find_hits, multiply_by_slopes
+from gaug.pairs.tiles import TILE, Tile, by_tile, tiles
 from gaug.sparse import Pattern, multiply
 
 # The gradient of each sum and what was summed.
 _Factors = list[tuple[Tensor, Tensor]]
-
-# Pairs at a time: small enough for a core's own cache.
-BLOCK_ELEMENTS = 1 << 18
 
 
 def sample_dense(
@@ -51,7 +51,7 @@ def sample_dense(
     noise = torch.full_like(p, 0.5)
     if distribution.sampling == "bernoulli":
         keys = row_keys(seed, num_nodes).to(z.device)
-        noise = row_noise(keys, 0, num_nodes, 0, num_nodes)
+        noise = row_noise(keys, 0, num_nodes)
     relaxed = distribution.relaxed(p, noise)
     hard = (noise < p).to(p.dtype)
     upper = (hard + (relaxed - relaxed.detach())).triu(diagonal=1)
@@ -63,7 +63,7 @@ def sample_blocked(
     original: Adjacency,
     distribution: EdgeDistribution,
     seed: int,
-    block_elements: int = BLOCK_ELEMENTS,
+    tile: int = TILE,
 ) -> BlockedSample:
     """The sample of `sample_dense`, and its gradient, without a matrix of all pairs.
 
@@ -72,10 +72,10 @@ def sample_blocked(
         original: The graph as it is.
         distribution: What to sample from.
         seed: Seed of the noise.
-        block_elements: Pairs at a time; changes memory and speed only.
+        tile: Nodes along a side of a tile; changes memory and speed only.
     """
-    blocks = _Blocks(original, distribution, seed, block_elements)
-    return BlockedSample(z, blocks.sample(z.detach()), blocks)
+    pairs = _AllPairs(original, distribution, seed, tile)
+    return BlockedSample(z, pairs.sample(z.detach()), pairs)
 
 
 class BlockedSample(SampledAdjacency):
@@ -83,18 +83,18 @@ class BlockedSample(SampledAdjacency):
 
     Args:
         z: Prepared embeddings, which carry gradient.  [N, d]
-        pairs: The edges, each once as (smaller id, larger id).  [2, E]
-        blocks: What they were sampled from.
+        edges: Each once as (smaller id, larger id), in ascending order.  [2, E]
+        all_pairs: What they were sampled from.
     """
 
-    def __init__(self, z: Tensor, pairs: Tensor, blocks: _Blocks) -> None:
-        super().__init__(symmetric_pattern(pairs, z.size(0)))
+    def __init__(self, z: Tensor, edges: Tensor, all_pairs: _AllPairs) -> None:
+        super().__init__(symmetric_pattern(edges, z.size(0)))
         self._z = z
-        self._pairs = pairs
-        self._blocks = blocks
+        self._edges = edges
+        self._all_pairs = all_pairs
         self._factors: _Factors = []
         # A link of the graph of autograd: its backward pass comes after those of all sums.
-        self._link: Tensor = _Link.apply(z, self._factors, blocks)  # type: ignore[no-untyped-call]
+        self._link: Tensor = _Link.apply(z, self._factors, all_pairs)  # type: ignore[no-untyped-call]
 
     @functools.cached_property
     def _ones(self) -> Tensor:
@@ -110,7 +110,7 @@ class BlockedSample(SampledAdjacency):
 
         For models that are not linear in the adjacency, attention for one.
         """
-        relaxed = self._blocks.relaxed_at(self._z, self._pairs)
+        relaxed = self._all_pairs.relaxed_at(self._z, self._edges)
         return (1 + (relaxed - relaxed.detach()))[self.pair_of_entry]
 
     def sum(self, h: Tensor) -> Tensor:
@@ -123,66 +123,58 @@ class BlockedSample(SampledAdjacency):
         return self._degrees
 
 
-class _Blocks:
-    """The probabilities and the noise of all pairs, block by block of the upper triangle."""
+class _AllPairs:
+    """The probabilities and the noise of all pairs, tile by tile of the upper triangle."""
 
     def __init__(
-        self,
-        original: Adjacency,
-        distribution: EdgeDistribution,
-        seed: int,
-        block_elements: int,
+        self, original: Adjacency, distribution: EdgeDistribution, seed: int, side: int
     ) -> None:
         self.num_nodes = original.num_nodes
         self.distribution = distribution
-        self.block_elements = block_elements
-        pattern = original.pattern
-        upper = pattern.col > pattern.row
-        self.edges = torch.stack([pattern.row[upper], pattern.col[upper]])
-        counts = torch.bincount(self.edges[0], minlength=self.num_nodes)
-        self.edge_starts = torch.cat([counts.new_zeros(1), counts.cumsum(0)]).tolist()
+        self.side = side
+        self.edges = undirected_pairs(original.edge_index)
+        self.edges_by_tile = by_tile(self.edges, self.num_nodes, side)
         self.keys = None
         if distribution.sampling == "bernoulli":
-            self.keys = row_keys(seed, self.num_nodes).to(pattern.col.device)
+            self.keys = row_keys(seed, self.num_nodes).to(self.edges.device)
 
-    def ranges(self) -> Iterator[tuple[int, int]]:
-        start = 0
-        while start < self.num_nodes:
-            height = max(1, self.block_elements // (self.num_nodes - start))
-            stop = min(self.num_nodes, start + height)
-            yield start, stop
-            start = stop
+    def learned(self, z: Tensor, tile: Tile) -> Tensor:
+        """M of a tile."""
+        return self.distribution.of_scores(z[tile.rows] @ z[tile.cols].t())
 
-    def block(self, z: Tensor, start: int, stop: int) -> tuple[Tensor, Tensor, Tensor | float]:
-        """M, P and the noise of rows start to stop, columns from start on."""
-        scores = self.distribution.of_scores(z[start:stop] @ z[start:].t())
-        p = scores * self.distribution.alpha
-        mine = slice(self.edge_starts[start], self.edge_starts[stop])
-        row, col = self.edges[:, mine] - start
-        p[row, col] += 1 - self.distribution.alpha
-        if self.keys is None:
-            return scores, p, 0.5
-        return scores, p, row_noise(self.keys, start, stop, start, self.num_nodes)
+    def probabilities(self, z: Tensor, tile: Tile) -> Tensor:
+        """P of a tile."""
+        alpha = self.distribution.alpha
+        if self.distribution.reading == "max-normalised":
+            p = (alpha * z[tile.rows]) @ z[tile.cols].t()  # sooner scaled than the tile
+        else:
+            p = self.learned(z, tile).mul_(alpha)
+        row, col = self.edges_by_tile[tile.number]
+        p[row, col] += 1 - alpha
+        return p
+
+    def keys_of(self, tile: Tile) -> Tensor | None:
+        return None if self.keys is None else self.keys[:, tile.rows]
 
     def sample(self, z: Tensor) -> Tensor:
         """The pairs whose probability is above their noise, in ascending order.  [2, E]
 
-        A matrix product rounds differently from block to block. What that could decide is decided
-        by the pair alone, in double precision, so that a sample does not depend on the blocks.
+        A matrix product rounds differently from tile to tile. What that could decide is decided
+        by the pair alone, in double precision, so that a sample does not depend on the tiles.
         """
         slack = _rounding_error(z)
         found, margins = [], []
-        for start, stop in self.ranges():
-            _, p, noise = self.block(z, start, stop)
-            margin = p.sub_(noise)
-            hit = margin > -slack
-            size = stop - start
-            hit[:, :size].logical_and_(_above_diagonal(size, z.device))
-            row, col = hit.nonzero(as_tuple=True)
-            found.append(torch.stack([row, col]) + start)
-            margins.append(margin[row, col])
-        pairs = torch.cat(found, dim=1)
-        unsure = (torch.cat(margins) <= slack).nonzero().flatten()
+        for tile in tiles(self.num_nodes, self.side):
+            p = self.probabilities(z, tile)
+            places, margin = find_hits(
+                p, self.keys_of(tile), tile.cols.start, slack, on_diagonal=tile.on_diagonal
+            )
+            first = places.new_tensor([[tile.rows.start], [tile.cols.start]])
+            found.append(pair_keys(places + first, self.num_nodes))
+            margins.append(margin)
+        keys, order = torch.cat(found).sort()
+        pairs = torch.stack([keys // self.num_nodes, keys % self.num_nodes])
+        unsure = (torch.cat(margins)[order] <= slack).nonzero().flatten()
         close = pairs[:, unsure]
         joined = torch.ones(pairs.size(1), dtype=torch.bool, device=z.device)
         joined[unsure] = self.probabilities_at(z.double(), close) > self.noise_at(close)
@@ -190,25 +182,24 @@ class _Blocks:
 
     def gradient(self, z: Tensor, left: Tensor, right: Tensor) -> Tensor:
         r"""Gradient of the embeddings where that of $A'_{ij}$ is $\langle l_i, r_j \rangle$."""
-        alpha, temperature = self.distribution.alpha, self.distribution.temperature
         result = torch.zeros_like(z)
-        for start, stop in self.ranges():
-            scores, p, noise = self.block(z, start, stop)
-            inside = (p >= EDGE_OF_RANGE).logical_and_(p <= 1 - EDGE_OF_RANGE)
-            size = stop - start
-            inside[:, :size].logical_and_(_above_diagonal(size, z.device))
-            p = torch.where(inside, p, 0.5)
-            spread = p * (1 - p)
-            odds = p / (1 - p) * (1 - noise) / noise
-            # s (1 - s) of the relaxed sample s, which is even in the logarithm of the odds.
-            small = odds.log_().abs_().mul_(-1 / temperature).exp_()
-            slope = small.div_((1 + small).square_()).div_(spread.mul_(temperature / alpha))
+        for tile in tiles(self.num_nodes, self.side):
+            p = self.probabilities(z, tile)
+            slope = left[tile.rows] @ right[tile.cols].t()
+            multiply_by_slopes(
+                slope,
+                p,
+                self.keys_of(tile),
+                tile.cols.start,
+                self.distribution.temperature,
+                on_diagonal=tile.on_diagonal,
+            )
             if self.distribution.reading == "sigmoid":
-                slope.mul_(scores).mul_(1 - scores)
-            slope.mul_(left[start:stop] @ right[start:].t()).mul_(inside)
-            result[start:stop] += slope @ z[start:]
-            result[start:] += slope.t() @ z[start:stop]
-        return result
+                learned = self.learned(z, tile)
+                slope.mul_(learned).mul_(1 - learned)
+            result[tile.rows] += slope @ z[tile.cols]
+            result[tile.cols] += slope.t() @ z[tile.rows]
+        return result.mul_(self.distribution.alpha)
 
     def probabilities_at(self, z: Tensor, pairs: Tensor) -> Tensor:
         return self.distribution.of_pairs(z, pairs, self.edges)
@@ -227,8 +218,8 @@ class _Link(torch.autograd.Function):
     """Nothing forward; backward, the gradient of all pairs from what the sums left behind."""
 
     @staticmethod
-    def forward(ctx: Any, z: Tensor, factors: _Factors, blocks: _Blocks) -> Tensor:
-        ctx.factors, ctx.blocks = factors, blocks
+    def forward(ctx: Any, z: Tensor, factors: _Factors, all_pairs: _AllPairs) -> Tensor:
+        ctx.factors, ctx.all_pairs = factors, all_pairs
         ctx.save_for_backward(z)
         return z.new_zeros(())
 
@@ -237,13 +228,13 @@ class _Link(torch.autograd.Function):
         (z,) = ctx.saved_tensors
         factors = list(ctx.factors)
         ctx.factors.clear()
-        if not factors or ctx.blocks.distribution.alpha == 0:
+        if not factors or ctx.all_pairs.distribution.alpha == 0:
             return torch.zeros_like(z), None, None
         grad = torch.cat([grad for grad, _ in factors], dim=1)
         value = torch.cat([value for _, value in factors], dim=1)
         # A pair stands for both directions of its edge.
         left, right = torch.cat([grad, value], dim=1), torch.cat([value, grad], dim=1)
-        return ctx.blocks.gradient(z, left, right), None, None
+        return ctx.all_pairs.gradient(z, left, right), None, None
 
 
 class _Sum(torch.autograd.Function):
@@ -283,8 +274,3 @@ def _rounding_error(z: Tensor) -> float:
     """
     largest = float(z.square().sum(dim=1).max())
     return min(float(torch.finfo(z.dtype).eps) * (z.size(1) * largest + 4), 1e-3)
-
-
-@functools.lru_cache(maxsize=64)
-def _above_diagonal(size: int, device: torch.device) -> Tensor:
-    return torch.ones(size, size, dtype=torch.bool, device=device).triu_(1)

@@ -21,11 +21,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from gaug.errors import unknown_name
+from gaug.pairs.tile_work import softplus_to_sigmoid
+from gaug.pairs.tiles import TILE, tiles
 
 FORMS = ("dense", "exact", "sampled")
-
-# Pairs at a time in the exact form: small enough for a core's own cache.
-_BLOCK_ELEMENTS = 1 << 18
 
 
 def edge_loss(
@@ -33,7 +32,7 @@ def edge_loss(
     positives: Tensor,
     form: str,
     generator: torch.Generator | None = None,
-    block_elements: int = _BLOCK_ELEMENTS,
+    tile: int = TILE,
 ) -> Tensor:
     """The weighted reconstruction loss of embeddings.
 
@@ -41,10 +40,10 @@ def edge_loss(
         z: Embeddings, one row a node.  [N, d]
         positives: The entries of A + I, both directions and the diagonal.  [2, P]
         form: ``dense`` holds all pairs (the reference); ``exact`` has the same value and gradient
-            in memory of a block; ``sampled`` is an unbiased estimate from as many random pairs as
-            there are positives, linear in the edges.
+            in memory of a tile of pairs; ``sampled`` is an unbiased estimate from as many random
+            pairs as there are positives, linear in the edges.
         generator: Source of the random pairs of ``sampled``.
-        block_elements: Pairs at a time of ``exact``.
+        tile: Nodes along a side of the tiles of ``exact``; changes memory and speed only.
     """
     num_nodes = z.size(0)
     total, count = num_nodes * num_nodes, positives.size(1)
@@ -55,7 +54,7 @@ def edge_loss(
     if form == "dense":
         everything = functional.softplus(z @ z.t()).sum()
     elif form == "exact":
-        everything = _AllPairsSoftplus.apply(z, block_elements)  # type: ignore[no-untyped-call]
+        everything = _AllPairsSoftplus.apply(z, tile)  # type: ignore[no-untyped-call]
     elif form == "sampled":
         u, v = torch.randint(num_nodes, (2, count), generator=generator).to(z.device)
         everything = functional.softplus((z[u] * z[v]).sum(dim=1)).sum() * (total / count)
@@ -69,24 +68,18 @@ class _AllPairsSoftplus(torch.autograd.Function):
     """The sum over all i, j of softplus(z_i · z_j), its gradient taken along with its value."""
 
     @staticmethod
-    def forward(ctx: Any, z: Tensor, block_elements: int) -> Tensor:
-        num_nodes = z.size(0)
+    def forward(ctx: Any, z: Tensor, side: int) -> Tensor:
         total = 0.0
         grad = torch.zeros_like(z)
-        start = 0
-        while start < num_nodes:
-            height = max(1, block_elements // (num_nodes - start))
-            stop = min(num_nodes, start + height)
-            own, size = z[start:stop], stop - start
-            # Columns before `start` are the mirror image of blocks that were done already.
-            scores = own @ z[start:].t()  # [b, N - start]
-            values = functional.softplus(scores)
-            total += 2 * float(values.sum(dtype=torch.float64))
-            total -= float(values[:, :size].sum(dtype=torch.float64))
-            slope = scores.sigmoid_()
-            grad[start:stop] += 2 * (slope @ z[start:])
-            grad[stop:] += 2 * (slope[:, size:].t() @ own)
-            start = stop
+        for tile in tiles(z.size(0), side):
+            scores = z[tile.rows] @ z[tile.cols].t()
+            value = softplus_to_sigmoid(scores)
+            grad[tile.rows] += scores @ z[tile.cols]
+            if not tile.on_diagonal:  # its mirror image is a tile of its own
+                value *= 2
+                grad[tile.cols] += scores.t() @ z[tile.rows]
+            total += value
+        grad *= 2
         ctx.save_for_backward(grad)
         return z.new_tensor(total)
 

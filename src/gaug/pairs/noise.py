@@ -28,25 +28,23 @@ def row_keys(seed: int, num_nodes: int) -> Tensor:
     return torch.from_numpy(bits.view(np.int32).reshape(-1, 2).T.copy())
 
 
-def row_noise(keys: Tensor, start: int, stop: int, first_column: int, num_nodes: int) -> Tensor:
-    """Numbers in (0, 1) of rows start to stop, columns from first_column on.  [stop - start, …]
+def row_noise(keys: Tensor, first_column: int, stop_column: int) -> Tensor:
+    """Numbers in (0, 1) of the rows with these keys, for a range of columns.  [r, …]
 
     Args:
-        keys: From `row_keys`.  [2, N]
-        start: First row.
-        stop: Row after the last one.
+        keys: Of the rows, from `row_keys`.  [2, r]
         first_column: First column.
-        num_nodes: Number of nodes.
+        stop_column: Column after the last one.
     """
-    column = torch.arange(first_column, num_nodes, dtype=torch.int32, device=keys.device)
-    return _noise(keys[0, start:stop, None], keys[1, start:stop, None], column)
+    column = torch.arange(first_column, stop_column, dtype=torch.int32, device=keys.device)
+    return _noise(keys[0, :, None], keys[1, :, None], column)
 
 
 def pair_noise(keys: Tensor, pairs: Tensor) -> Tensor:
     """Numbers in (0, 1) of single pairs: those that `row_noise` has at their places.  [2, n] → [n]
 
     >>> keys = row_keys(seed=0, num_nodes=5)
-    >>> bool(pair_noise(keys, torch.tensor([[1], [4]])) == row_noise(keys, 0, 5, 0, 5)[1, 4])
+    >>> bool(pair_noise(keys, torch.tensor([[1], [4]])) == row_noise(keys, 0, 5)[1, 4])
     True
     """
     first, second = keys[:, pairs[0]]

@@ -1,0 +1,222 @@
+"""The work of `gaug.pairs.tile_work` in one pass over a tile, compiled by Numba.
+
+What the compiler needs to work on eight numbers at a time decides the form: loops over slices from
+0 on, 32 bits throughout, choices in place of branches, and powers and logarithms of two by
+polynomials, for a call of a library's function would stand in the way. Both are right to 1e-6.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from numba import njit, types
+from numba.extending import intrinsic
+from torch import Tensor
+
+Array = npt.NDArray[Any]
+
+# Sums in another order and products fused with sums are within rounding; nothing more is allowed.
+_FAST = {"contract", "reassoc", "nsz", "arcp"}
+_EXACT: set[str] = set()
+
+_F = np.float32
+_I = np.int32
+_U = np.uint32
+
+_PER_E = _F(1 / math.log(2))
+_LOG_2 = _F(math.log(2))
+_NEXT_TO_0 = _F(1e-6)
+_NEXT_TO_1 = _F(1 - 1e-6)
+_LOWEST = _F(-126)  # exponent of the smallest number with full precision
+
+# 1 + e^-|x| of so many scores are multiplied, and one logarithm taken of 64 of them: at most 2^64.
+_CHUNK = 1024
+_LOGARITHMS = 16
+# Margins in a row that are made before any is looked at: a hit is rare.
+_STRETCH = 128
+
+
+def softplus_to_sigmoid(scores: Array) -> float:
+    """See `gaug.pairs.tile_work.softplus_to_sigmoid`."""
+    return float(_softplus(scores))
+
+
+def find_hits(
+    p: Array, keys: Array, first_column: int, slack: float, on_diagonal: bool
+) -> tuple[Tensor, Tensor]:
+    """See `gaug.pairs.tile_work.find_hits`."""
+    places = np.empty(p.size, np.int32)
+    margins = np.empty(p.size, np.float32)
+    first, second = keys.view(np.uint32)
+    count = _hits(p, first, second, _U(first_column), _F(slack), on_diagonal, places, margins)
+    row, col = np.divmod(places[:count].astype(np.int64), p.shape[1])
+    return torch.from_numpy(np.stack([row, col])), torch.from_numpy(margins[:count].copy())
+
+
+def multiply_by_slopes(
+    values: Array, p: Array, keys: Array, first_column: int, temperature: float, on_diagonal: bool
+) -> None:
+    """See `gaug.pairs.tile_work.multiply_by_slopes`."""
+    first, second = keys.view(np.uint32)
+    _slopes(values, p, first, second, _U(first_column), _F(1 / temperature), on_diagonal)
+
+
+def _cast(convert: str, source: Any, target: Any) -> Any:
+    """A conversion that Numba has no word for: of a number's bits, or without a check of range."""
+
+    def typed(_: Any, value: Any) -> Any:  # noqa: ARG001 – Numba reads the argument's name
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind = context.get_value_type(signature.return_type)
+            return getattr(builder, convert)(args[0], kind)
+
+        return target(source), generate
+
+    return intrinsic(typed)
+
+
+_bits_of = _cast("bitcast", types.float32, types.int32)
+_from_bits = _cast("bitcast", types.int32, types.float32)
+_whole = _cast("fptosi", types.float32, types.int32)
+_float = _cast("sitofp", types.int32, types.float32)
+
+
+@njit(inline="always", fastmath=_FAST)
+def _log2(x: Any) -> Any:
+    """Of a positive number: its exponent, and 2 artanh(t) / ln 2 of the rest, near 1."""
+    bits = _bits_of(x)
+    exponent = _I(_I(bits - _I(0x3F3504F3)) >> _I(23))  # so that the rest is from √½ to √2
+    rest = _from_bits(_I(bits - _I(exponent << _I(23))))
+    t = (rest - _F(1)) / (rest + _F(1))
+    s = t * t
+    series = _F(0.41219858) + s * _F(0.32059890)
+    series = _F(2.88539008) + s * (_F(0.96179669) + s * (_F(0.57707802) + s * series))
+    return _float(exponent) + t * series
+
+
+@njit(inline="always", fastmath=_FAST)
+def _exp2(x: Any) -> Any:
+    """Of a number from -126 to 0: the exponent's bits, and e's series for the rest above -1."""
+    whole = _whole(x)
+    rest = x - _float(whole)
+    series = _F(1.33335581e-3) + rest * (_F(1.54035304e-4) + rest * _F(1.52527338e-5))
+    series = _F(0.24022651) + rest * (
+        _F(5.55041087e-2) + rest * (_F(9.61812911e-3) + rest * series)
+    )
+    series = _F(1) + rest * (_F(0.69314718) + rest * series)
+    return series * _from_bits(_I(_I(whole + _I(127)) << _I(23)))
+
+
+@njit(inline="always")
+def _mix(bits: Any) -> Any:
+    """The mixing of `gaug.pairs.noise`."""
+    bits = _U(bits ^ _U(bits >> _U(16)))
+    bits = _U(bits * _U(0x7FEB352D))
+    bits = _U(bits ^ _U(bits >> _U(15)))
+    bits = _U(bits * _U(0x846CA68B))
+    return _U(bits ^ _U(bits >> _U(16)))
+
+
+@njit(inline="always")
+def _noise(first_key: Any, second_key: Any, column: Any) -> Any:
+    """The number of `gaug.pairs.noise`, to the bit."""
+    bits = _mix(_U(_mix(_U(column ^ first_key)) + second_key))
+    return (_float(_I(bits & _U(0x7FFFFF))) + _F(0.5)) * _F(2.0**-23)
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _softplus(scores: Any) -> Any:
+    total = 0.0
+    factors = np.empty(_CHUNK, np.float32)
+    flat = scores.ravel()
+    for start in range(0, flat.size, _CHUNK):
+        chunk = flat[start : start + _CHUNK]
+        positive = _F(0)
+        for k in range(chunk.size):
+            x = chunk[k]
+            power = -abs(x) * _PER_E
+            small = _exp2(power if power > _LOWEST else _LOWEST)  # e^-|x|
+            factor = _F(1) + small
+            factors[k] = factor
+            positive += x if x > _F(0) else _F(0)
+            chunk[k] = (_F(1) if x >= _F(0) else small) / factor
+        for k in range(chunk.size, _CHUNK):
+            factors[k] = _F(1)
+        width = _CHUNK
+        while width > _LOGARITHMS:
+            width //= 2
+            left, right = factors[:width], factors[width : 2 * width]
+            for k in range(width):
+                left[k] *= right[k]
+        logarithm = _F(0)
+        for k in range(_LOGARITHMS):
+            logarithm += _log2(factors[k])
+        total += positive + logarithm * _LOG_2
+    return total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_EXACT)
+def _hits(
+    p: Any,
+    first_keys: Any,
+    second_keys: Any,
+    first_column: Any,
+    slack: Any,
+    on_diagonal: Any,
+    places: Any,
+    margins: Any,
+) -> Any:
+    rows, cols = p.shape
+    stretch = np.empty(_STRETCH, np.float32)
+    found = 0
+    for i in range(rows):
+        first, second = first_keys[i], second_keys[i]
+        begin = i + 1 if on_diagonal else 0
+        for start in range(begin, cols, _STRETCH):
+            part = p[i, start : min(start + _STRETCH, cols)]
+            column = _U(first_column + _U(start))
+            for k in range(part.size):
+                stretch[k] = part[k] - _noise(first, second, _U(column + _U(k)))
+            near = 0
+            for k in range(part.size):
+                near += stretch[k] > -slack
+            if near:
+                for k in range(part.size):
+                    if stretch[k] > -slack:
+                        places[found] = i * cols + start + k
+                        margins[found] = stretch[k]
+                        found += 1
+    return found
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def _slopes(
+    values: Any,
+    p: Any,
+    first_keys: Any,
+    second_keys: Any,
+    first_column: Any,
+    per_temperature: Any,
+    on_diagonal: Any,
+) -> Any:
+    for i in range(p.shape[0]):
+        begin = i + 1 if on_diagonal else 0
+        values[i, :begin] = _F(0)
+        line, probabilities = values[i, begin:], p[i, begin:]
+        first, second = first_keys[i], second_keys[i]
+        column = _U(first_column + _U(begin))
+        for k in range(line.size):
+            q = probabilities[k]
+            noise = _noise(first, second, _U(column + _U(k)))
+            inside = (q >= _NEXT_TO_0) & (q <= _NEXT_TO_1)
+            q = q if inside else _F(0.5)
+            other = _F(1) - q
+            odds = q * (_F(1) - noise) / (other * noise)
+            power = -abs(_log2(odds)) * per_temperature
+            small = _exp2(power if power > _LOWEST else _LOWEST)
+            factor = _F(1) + small
+            slope = small * per_temperature / (factor * factor * q * other)
+            line[k] *= slope if inside else _F(0)

@@ -1,0 +1,118 @@
+"""The elementwise work on a tile of pairs, fused into one pass where Numba is installed.
+
+Each function has an eager form in PyTorch, for any device and precision, and a fused one for
+float32 on the CPU (`gaug.pairs.fused`). They agree up to rounding.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from gaug.pairs.noise import row_noise
+
+#: Probabilities nearer to 0 or 1 than this have no gradient: there the logit has no end.
+EDGE_OF_RANGE = 1e-6
+
+
+def softplus_to_sigmoid(scores: Tensor) -> float:
+    """The sum of softplus over all scores, which become their sigmoids in place."""
+    if _fused(scores):
+        from gaug.pairs import fused
+
+        return fused.softplus_to_sigmoid(scores.numpy())
+    total = float(functional.softplus(scores).sum(dtype=torch.float64))
+    scores.sigmoid_()
+    return total
+
+
+def find_hits(
+    p: Tensor, keys: Tensor | None, first_column: int, slack: float, *, on_diagonal: bool
+) -> tuple[Tensor, Tensor]:
+    """The pairs of a tile whose probability is above their noise, or below it by slack at most.
+
+    Args:
+        p: Probabilities; may be overwritten.  [r, c]
+        keys: Of the noise of each row, or None for noise of one half.  [2, r]
+        first_column: Id of the first column's node.
+        slack: What a probability may be below the noise.
+        on_diagonal: Whether only pairs above the tile's diagonal count.
+
+    Returns:
+        Places in the tile [2, n], row by row, and by how much each is above its noise [n].
+    """
+    if keys is not None and _fused(p):
+        from gaug.pairs import fused
+
+        return fused.find_hits(p.numpy(), keys.numpy(), first_column, slack, on_diagonal)
+    margin = p.sub_(_noise(keys, first_column, p))
+    hit = margin > -slack
+    if on_diagonal:
+        hit.logical_and_(_above_diagonal(hit.size(0), hit.device))
+    places = hit.nonzero().t()
+    return places, margin[places[0], places[1]]
+
+
+def multiply_by_slopes(
+    values: Tensor,
+    p: Tensor,
+    keys: Tensor | None,
+    first_column: int,
+    temperature: float,
+    *,
+    on_diagonal: bool,
+) -> None:
+    r"""Multiply by the derivative of the relaxed sample in its probability, in place.
+
+    That is $s (1 - s) / (\tau P (1 - P))$ with the relaxed sample s, and 0 next to the ends of the
+    range.
+
+    Args:
+        values: What to multiply.  [r, c]
+        p: Probabilities.  [r, c]
+        keys: Of the noise of each row, or None for noise of one half.  [2, r]
+        first_column: Id of the first column's node.
+        temperature: Of the relaxation.
+        on_diagonal: Whether the other pairs than those above the tile's diagonal become 0.
+    """
+    if keys is not None and _fused(p):
+        from gaug.pairs import fused
+
+        fused.multiply_by_slopes(
+            values.numpy(), p.numpy(), keys.numpy(), first_column, temperature, on_diagonal
+        )
+        return
+    noise = _noise(keys, first_column, p)
+    inside = (p >= EDGE_OF_RANGE).logical_and_(p <= 1 - EDGE_OF_RANGE)
+    if on_diagonal:
+        inside.logical_and_(_above_diagonal(inside.size(0), inside.device))
+    p = torch.where(inside, p, 0.5)
+    odds = p / (1 - p) * (1 - noise) / noise
+    # s (1 - s) is even in the logarithm of the odds.
+    small = odds.log_().abs_().mul_(-1 / temperature).exp_()
+    slope = small.div_((1 + small).square_()).div_((p * (1 - p)).mul_(temperature))
+    values.mul_(slope.mul_(inside))
+
+
+def _noise(keys: Tensor | None, first_column: int, p: Tensor) -> Tensor | float:
+    if keys is None:
+        return 0.5
+    return row_noise(keys, first_column, first_column + p.size(1))
+
+
+def _fused(values: Tensor) -> bool:
+    return values.dtype == torch.float32 and values.device.type == "cpu" and _numba_installed()
+
+
+@functools.cache
+def _numba_installed() -> bool:
+    return importlib.util.find_spec("numba") is not None
+
+
+@functools.lru_cache(maxsize=64)
+def _above_diagonal(size: int, device: torch.device) -> Tensor:
+    return torch.ones(size, size, dtype=torch.bool, device=device).triu_(1)
