@@ -8,6 +8,7 @@ from gaug import experiment
 from gaug.data import readers
 from gaug.data.catalog import CATALOG, Entry
 from gaug.store import Store
+from gaug.studies import figure5, published, table3
 from tests.cli.conftest import refuse_training
 
 CELL = ("reproduce", "table2", "--graphs", "cora", "--models", "gcn", "--methods", "none")
@@ -70,8 +71,8 @@ def test_a_method_s_settings_are_chosen_on_validation_and_told(gaug, tmp_path):
         share = record.config["method"]["drop_fraction"]
         by_share.setdefault(share, []).append(record.val_score)
     best = max(by_share, key=lambda share: sum(by_share[share]))
-    assert set(by_share) == {0.2, 0.4, 0.6, 0.8}
-    assert f"| cora | GCN | DropEdge | `drop_fraction={best}` | 4 |" in result.out
+    assert set(by_share) == {0.05, 0.2, 0.4, 0.6, 0.8}
+    assert f"| cora | GCN | DropEdge | `drop_fraction={best}` | of 5 |" in result.out
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,21 @@ def test_a_method_s_settings_are_chosen_on_validation_and_told(gaug, tmp_path):
     [
         (["figure2", "--runs", "0"], "runs must be at least 1, got 0."),
         (["figure2", "--out", "figure.jpeg"], "The picture must be .png, .svg or .pdf"),
-        (["table9"], "Unknown table or figure 'table9'. Choose from: figure2, table2."),
+        (
+            ["table9"],
+            "Unknown table or figure 'table9'. Choose from: figure2, figure5, table2, table3.",
+        ),
+        (["figure5", "--runs", "0"], "runs must be at least 1, got 0."),
+        (["figure5", "--out", "figure.jpeg"], "The picture must be .png, .svg or .pdf"),
+        (
+            ["table3", "--models", "mlp"],
+            "Unknown model 'mlp'. Choose from: gat, gcn, gsage, jknet.",
+        ),
+        (["table3", "--runs", "0"], "runs must be at least 1, got 0."),
+        (
+            [*CELL[1:-1], "dropedge", "--published"],
+            "There are no published settings for dropedge with gcn on cora.",
+        ),
         (["table2", "--graphs", "cora,corra"], "Unknown graph 'corra'. Choose from:"),
         (["table2", "--models", "gnc"], "Unknown model 'gnc'. Choose from:"),
         (["table2", "--methods", "drop"], "Unknown method 'drop'. Choose from:"),
@@ -132,3 +147,74 @@ def test_figure_2_counts_edges_by_kind_and_draws_them(gaug, tmp_path):
     gone = [row for row in rows if row.startswith("| Removed") and "| 100% | 0 | 0 |" in row]
     assert (len(start), len(gone)) == (4, 2)
     assert table.read_text(encoding="utf-8").strip() in result.out
+
+
+@pytest.fixture
+def _short_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = {"alpha": 0.3, "pretrain_predictor_epochs": 3, "pretrain_classifier_epochs": 2}
+    for module in (published, table3, figure5):
+        monkeypatch.setattr(
+            module,
+            "published_settings",
+            lambda graph, model, method: {} if method == "none" else short | {"epochs": 4},
+        )
+
+
+@pytest.mark.usefixtures("_short_settings")
+def test_published_settings_are_taken_and_told(gaug, tmp_path):
+    cell = (*CELL[:-1], "gaug-o", "--published", "--runs", "1", "--data-root", str(tmp_path))
+    result = gaug(*cell)
+    assert result.code == 0
+    assert "| cora | GCN | GAug-O | `alpha=0.3 " in result.out
+    assert "| published |" in result.out
+    assert len(scores()) == 1
+
+
+@pytest.mark.usefixtures("_short_settings")
+def test_table_3_has_every_variant_with_the_paper_s_number(gaug, tmp_path):
+    path = tmp_path / "table3.md"
+    command = ("reproduce", "table3", "--models", "gcn", "--runs", "2", "--workers", "1")
+    result = gaug(*command, "--data-root", str(tmp_path), "--out", str(path))
+    assert result.code == 0
+    with closing(Store()) as store:
+        records = store.all()
+    by_variant: dict[str, list[float]] = {}
+    for record in records:
+        variant = record.config["method"].get("variant", "original")
+        by_variant.setdefault(variant, []).append(record.test_score)
+    titles = {
+        "original": ("original graph", " (81.6)"),
+        "no-sampling": ("no sampling", " (82.8)"),
+        "rounding": ("rounding", " (82.5)"),
+        "no-edge-loss": ("no edge loss", " (82.8)"),
+        "random": ("random edges", ""),
+        "full": ("GAug-O", " (83.6)"),
+    }
+    assert by_variant.keys() == titles.keys()
+    rows = path.read_text(encoding="utf-8").splitlines()[4:10]
+    for row, (variant, (title, paper)) in zip(rows, titles.items(), strict=True):
+        first, second = by_variant[variant]
+        mean, deviation = (first + second) / 2, abs(first - second) / 2**0.5
+        assert row == f"| {title} | {mean:.1f} ± {deviation:.1f}{paper} |"
+
+
+@pytest.mark.usefixtures("_short_settings")
+def test_figure_5_shows_the_history_of_joint_training(gaug, tmp_path):
+    picture, table = tmp_path / "figure5.svg", tmp_path / "figure5.md"
+    command = ("reproduce", "figure5", "--runs", "2", "--epochs", "3", "--workers", "1")
+    result = gaug(
+        *command, "--data-root", str(tmp_path), "--out", str(picture), "--table", str(table)
+    )
+    assert result.code == 0
+    assert "Edges of the sampled graphs" in picture.read_text(encoding="utf-8")
+    with closing(Store()) as store:
+        histories = [record.history for record in store.all()]
+    assert [len(history) for history in histories] == [5, 5]  # two of pretraining
+    joint = [history[2] for history in histories]
+    edges = sum(row["edges"] for row in joint) / 2
+    share = sum(row["intra_edges"] / row["edges"] for row in joint) / 2
+    lines = table.read_text(encoding="utf-8").splitlines()
+    # The club has 78 friendships, 67 of them within a faction.
+    assert "| original graph | 78 | 85.9% | | | |" in lines
+    assert any(line.startswith(f"| 1 | {edges:,.0f} | {share:.1%} | ") for line in lines)
+    assert sum(line.startswith(("| 1 |", "| 2 |", "| 3 |")) for line in lines) == 3

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from gaug.errors import ConfigError
+from gaug.errors import ConfigError, unknown_name
 
 
 class _State:
@@ -116,3 +116,16 @@ def sensible_workers(workers: int | None, runs: int) -> int:
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     return max(1, min(cores, runs // 4))
+
+
+def some_of(kind: str, chosen: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of a list that is separated by commas, or all."""
+    if chosen is None:
+        return known
+    names = tuple(name.strip() for name in chosen.split(",") if name.strip())
+    for name in names:
+        if name not in known:
+            raise unknown_name(kind, name, known)
+    if not names:
+        raise unknown_name(kind, chosen, known)
+    return names

@@ -8,7 +8,9 @@ import typer
 from typer.core import TyperGroup
 
 from gaug.cli.figure2 import figure2
+from gaug.cli.figure5 import figure5
 from gaug.cli.table2 import table2
+from gaug.cli.table3 import table3
 from gaug.errors import unknown_name
 
 
@@ -25,4 +27,6 @@ reproduce_app = typer.Typer(
     no_args_is_help=True,
 )
 reproduce_app.command()(table2)
+reproduce_app.command()(table3)
 reproduce_app.command()(figure2)
+reproduce_app.command()(figure5)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gaug.cli import options
-from gaug.errors import ConfigError, unknown_name
+from gaug.errors import ConfigError
 
 
 def table2(
@@ -25,6 +25,13 @@ def table2(
     trial_runs: Annotated[
         int, typer.Option(help="Runs of each setting that is tried on validation nodes.")
     ] = 3,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="GAug-O with its authors' settings, which were chosen by test score.",
+        ),
+    ] = False,
     seed: options.Seed = 0,
     workers: options.Workers = None,
     out: Annotated[
@@ -39,7 +46,7 @@ def table2(
 
     Runs that are on record are not done again, so an interrupted command goes on where it was.
     The settings of a method are chosen on validation nodes from a small grid.
-    Cells whose run takes over 30 seconds get 10 runs. The authors' splits are used where the data
+    Cells whose run takes over 60 seconds get 10 runs. The authors' splits are used where the data
     folder has them as splits/NAME.npz.
     """
     options.check_runs(runs)
@@ -48,21 +55,25 @@ def table2(
     from gaug.report.tables import table2_markdown
     from gaug.store import Store
     from gaug.studies import table2
+    from gaug.studies.published import published_settings
 
     chosen = table2.table2_cells(
-        _part("graph", graphs, table2.GRAPHS),
-        _part("model", models, table2.MODELS),
-        _part("method", methods, table2.METHODS),
+        options.some_of("graph", graphs, table2.GRAPHS),
+        options.some_of("model", models, table2.MODELS),
+        options.some_of("method", methods, table2.METHODS),
     )
     if not chosen:
         raise ConfigError("No cell of table 2 is chosen: an MLP uses no edges and has no methods.")
+    known = [
+        published_settings(cell.graph, cell.model, cell.method) if published else None
+        for cell in chosen
+    ]
     opened = Store(store)
     results = []
-    for number, cell in enumerate(chosen, start=1):
+    for number, (cell, settings) in enumerate(zip(chosen, known, strict=True), start=1):
         what_now = f"{number}/{len(chosen)} {cell.graph}, {cell.model}, {cell.method}"
-        with run_progress(
-            what_now, table2.count_steps(cell, runs), quiet=quiet, unit="steps"
-        ) as move:
+        steps = table2.count_steps(cell, runs, searched=not published)
+        with run_progress(what_now, steps, quiet=quiet, unit="steps") as move:
             result = table2.run_cell(
                 cell,
                 opened,
@@ -71,19 +82,8 @@ def table2(
                 root=data_root,
                 seed=seed,
                 trial_runs=trial_runs,
+                settings=settings,
                 on_step=move,
             )
         results.append(result)
     print_and_write(table2_markdown(results, this_command()), out)
-
-
-def _part(kind: str, chosen: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
-    if chosen is None:
-        return known
-    names = tuple(name.strip() for name in chosen.split(",") if name.strip())
-    for name in names:
-        if name not in known:
-            raise unknown_name(kind, name, known)
-    if not names:
-        raise unknown_name(kind, chosen, known)
-    return names

@@ -8,7 +8,7 @@ from datetime import timezone
 from gaug.experiment import mean_and_spread
 from gaug.studies.table2 import CellResult
 
-_MODEL_TITLES = {
+MODEL_TITLES = {
     "gcn": "GCN",
     "gsage": "GraphSAGE",
     "gat": "GAT",
@@ -38,7 +38,7 @@ def table2_markdown(results: Sequence[CellResult], command: str) -> str:
     ]
     for model, method in rows:
         cells = [by_cell.get((model, method, graph)) for graph in graphs]
-        texts = [_MODEL_TITLES.get(model, model), _METHOD_TITLES.get(method, method)]
+        texts = [MODEL_TITLES.get(model, model), _METHOD_TITLES.get(method, method)]
         texts += ["–" if cell is None else _cell(cell) for cell in cells]
         lines.append("| " + " | ".join(texts) + " |")
     return "\n".join([*lines, "", _provenance(results, command), *_choices(results), ""])
@@ -51,28 +51,30 @@ def _cell(result: CellResult) -> str:
 
 
 def _choices(results: Sequence[CellResult]) -> list[str]:
-    """Which settings each cell has, where they were searched."""
-    chosen = [(result, result.choice) for result in results if result.choice is not None]
+    """Which settings each cell has, where they are not the defaults."""
+    chosen = [result for result in results if result.settings]
     if not chosen:
         return []
     lines = [
         "",
         "## Settings",
         "",
-        "Chosen by the mean validation score of a few runs each; the last column has it over all"
-        " runs of the chosen settings.",
+        "Chosen by the mean validation score of a few runs each, or published by the paper's"
+        " authors, who chose them by test score. The last column has the validation score over all"
+        " runs.",
         "",
-        "| graph | model | method | chosen settings | settings tried | validation |",
+        "| graph | model | method | settings | chosen | validation |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for result, choice in chosen:
+    for result in chosen:
         cell = result.cell
-        settings = " ".join(f"{name}={value}" for name, value in choice.settings.items())
+        settings = " ".join(f"{name}={value}" for name, value in result.settings.items())
+        source = f"of {len(result.choice.trials)}" if result.choice else "published"
         vals = [record.val_score for record in result.records if record.val_score is not None]
         lines.append(
-            f"| {cell.graph} | {_MODEL_TITLES.get(cell.model, cell.model)}"
+            f"| {cell.graph} | {MODEL_TITLES.get(cell.model, cell.model)}"
             f" | {_METHOD_TITLES.get(cell.method, cell.method)} | `{settings}`"
-            f" | {len(choice.trials)} | {mean_and_spread(vals)} |"
+            f" | {source} | {mean_and_spread(vals)} |"
         )
     return lines
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gaug.data.catalog import find_entry
@@ -47,6 +47,12 @@ SEARCHES: dict[str, tuple[Stage, ...]] = {
         ),
         Stage({"add_fraction": (0.1, 0.5, 1.0), "remove_fraction": (0.0, 0.1, 0.3, 0.5)}),
     ),
+    "gaug-o": (
+        Stage({"alpha": (0.1, 0.3, 0.6, 1.0)}, over=({"patience": 50},)),
+        Stage({"beta": (1.0, 3.0)}),
+        Stage({"pretrain_classifier_epochs": (30, 200)}),
+        Stage({"warmup": (0.0, 8.0)}),
+    ),
 }
 METHODS = tuple(SEARCHES)
 
@@ -54,7 +60,7 @@ METHODS = tuple(SEARCHES)
 TRIAL_RUNS = 3
 
 #: A cell whose run takes longer than this gets fewer runs.
-SLOW_RUN_SECONDS = 30.0
+SLOW_RUN_SECONDS = 60.0
 SLOW_RUNS = 10
 
 
@@ -74,10 +80,18 @@ class Cell:
 
 @dataclass(frozen=True)
 class CellResult:
-    """A cell with its runs, and how its settings were chosen where they were."""
+    """A cell with its runs.
+
+    Attributes:
+        cell: Which cell.
+        records: Its runs.
+        settings: What differs from the defaults.
+        choice: How the settings were chosen, where they were.
+    """
 
     cell: Cell
     records: list[RunRecord]
+    settings: Settings = field(default_factory=dict)
     choice: Choice | None = None
 
     @property
@@ -113,6 +127,7 @@ def run_cell(
     root: Path | None,
     seed: int,
     trial_runs: int = TRIAL_RUNS,
+    settings: Settings | None = None,
     on_step: OnProgress | None = None,
 ) -> CellResult:
     """Choose the settings of a cell on validation nodes, then do the runs that it still lacks.
@@ -125,6 +140,7 @@ def run_cell(
         root: The data root.
         seed: Seed that the seeds of all runs derive from.
         trial_runs: Runs of each setting that the search tries.
+        settings: What to take without a search.
         on_step: Called with how many of the trials and runs are done; see `count_steps`.
     """
     for name, number in (("runs", runs), ("trial_runs", trial_runs)):
@@ -155,21 +171,22 @@ def run_cell(
         if on_step is not None:
             on_step(count_trials(stages) + done)
 
-    stages = SEARCHES[cell.method]
+    stages = SEARCHES[cell.method] if settings is None else ()
     choice = None
     if stages:
         tried = min(runs, trial_runs)
         choice = choose_settings(stages, lambda settings: run(settings, tried), on_step)
-    settings = choice.settings if choice else {}
+        settings = choice.settings
+    settings = settings or {}
     (first,) = run(settings, 1)
     slow = first.seconds > SLOW_RUN_SECONDS
     count = min(runs, SLOW_RUNS) if slow else runs
-    return CellResult(cell, run(settings, count, tell_runs), choice)
+    return CellResult(cell, run(settings, count, tell_runs), settings, choice)
 
 
-def count_steps(cell: Cell, runs: int) -> int:
+def count_steps(cell: Cell, runs: int, *, searched: bool = True) -> int:
     """Trials and runs of a cell."""
-    return count_trials(SEARCHES[cell.method]) + runs
+    return (count_trials(SEARCHES[cell.method]) if searched else 0) + runs
 
 
 def table2_split(graph: str, root: Path | None) -> str:

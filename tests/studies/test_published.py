@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from gaug.errors import ConfigError
+from gaug.experiment import Experiment
+from gaug.studies.paper import TABLE2_GRAPHS, TABLE3_MODELS
+from gaug.studies.published import published_settings
+
+
+@pytest.mark.parametrize("graph", TABLE2_GRAPHS)
+@pytest.mark.parametrize("model", TABLE3_MODELS)
+def test_every_cell_of_gaug_o_has_settings_that_an_experiment_takes(graph: str, model: str) -> None:
+    settings = published_settings(graph, model, "gaug-o")
+    experiment = Experiment.of(graph, model=model, method="gaug-o", settings=settings)
+    assert (
+        experiment.method.to_dict().items()
+        >= {name: value for name, value in settings.items() if name != "patience"}.items()
+    )
+    assert experiment.training.patience == 100
+
+
+def test_two_cells_as_the_authors_have_them() -> None:
+    assert published_settings("air-usa", "gcn", "gaug-o") == {
+        "alpha": 0.62,
+        "beta": 0.9,
+        "temperature": 2.1,
+        "pretrain_predictor_epochs": 290,
+        "pretrain_classifier_epochs": 295,
+        "warmup": 9.0,
+        "patience": 100,
+    }
+    assert published_settings("flickr", "jknet", "gaug-o")["alpha"] == 0.5
+
+
+def test_where_none_are_published_the_remedy_is_told() -> None:
+    assert published_settings("pubmed", "gcn", "none") == {}
+    with pytest.raises(ConfigError, match="Leave out --published"):
+        published_settings("pubmed", "gcn", "gaug-o")
