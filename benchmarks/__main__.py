@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from typing import Any
@@ -11,6 +12,7 @@ from benchmarks.epoch import epoch_breakdown
 from benchmarks.ranking import INDICES
 
 _EPOCHS = 200
+_LARGEST_DENSE = 12_000
 
 
 def main() -> None:
@@ -40,14 +42,27 @@ def main() -> None:
 
 def _joint_epochs() -> None:
     print("An epoch of GAug-O's joint training, blocked against dense; memory above the inputs.\n")
-    for num_nodes in (2708, 7575, 12000):
-        ours, dense = (_measure("joint", engine, num_nodes) for engine in ("blocked", "dense"))
-        print(
-            f"{num_nodes:6,} nodes: dense {dense['seconds']:.2f} s, {dense['memory_mb']:,.0f} MB;"
-            f" blocked {ours['seconds']:.2f} s, {ours['memory_mb']:,.0f} MB:"
-            f" {dense['seconds'] / ours['seconds']:.1f}x as fast",
-            flush=True,
-        )
+    previous: dict[str, Any] | None = None
+    for num_nodes in (2708, 7575, 12000, 19717):
+        ours = _measure("joint", "blocked", num_nodes)
+        line = f"{num_nodes:6,} nodes: blocked {ours['seconds']:.2f} s, {ours['memory_mb']:,.0f} MB"
+        if previous is not None:
+            line += f", grows as N^{_growth(previous, ours, 'seconds'):.1f} in time"
+            line += f" and N^{_growth(previous, ours, 'memory_mb'):.1f} in memory"
+        if num_nodes <= _LARGEST_DENSE:
+            dense = _measure("joint", "dense", num_nodes)
+            line += (
+                f"; dense {dense['seconds']:.2f} s, {dense['memory_mb']:,.0f} MB:"
+                f" {dense['seconds'] / ours['seconds']:.1f}x as fast,"
+                f" 1/{dense['memory_mb'] / ours['memory_mb']:.0f} of the memory"
+            )
+        print(line, flush=True)
+        previous = ours
+
+
+def _growth(small: dict[str, Any], large: dict[str, Any], what: str) -> float:
+    nodes = large["num_nodes"] / small["num_nodes"]
+    return math.log(large[what] / small[what]) / math.log(nodes)
 
 
 def _rankings() -> None:

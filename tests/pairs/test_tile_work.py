@@ -26,6 +26,15 @@ def form(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
+@pytest.fixture(params=[1, 3], autouse=True)
+def _threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    """And with one thread and with several."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield
+    torch.set_num_threads(before)
+
+
 def normal(rows: int, cols: int, scale: float, seed: int = 0) -> Tensor:
     return torch.randn(rows, cols, generator=torch.Generator().manual_seed(seed)) * scale
 

@@ -169,16 +169,16 @@ class _AllPairs:
             places, margin = find_hits(
                 p, self.keys_of(tile), tile.cols.start, slack, on_diagonal=tile.on_diagonal
             )
-            first = places.new_tensor([[tile.rows.start], [tile.cols.start]])
-            found.append(pair_keys(places + first, self.num_nodes))
+            corner = places.new_tensor([[tile.rows.start], [tile.cols.start]])
+            found.append(places + corner)
             margins.append(margin)
-        keys, order = torch.cat(found).sort()
-        pairs = torch.stack([keys // self.num_nodes, keys % self.num_nodes])
-        unsure = (torch.cat(margins)[order] <= slack).nonzero().flatten()
+        pairs = torch.cat(found, dim=1)
+        unsure = (torch.cat(margins) <= slack).nonzero().flatten()
         close = pairs[:, unsure]
         joined = torch.ones(pairs.size(1), dtype=torch.bool, device=z.device)
         joined[unsure] = self.probabilities_at(z.double(), close) > self.noise_at(close)
-        return pairs[:, joined]
+        keys = pair_keys(pairs[:, joined], self.num_nodes).sort().values
+        return torch.stack([keys // self.num_nodes, keys % self.num_nodes])
 
     def gradient(self, z: Tensor, left: Tensor, right: Tensor) -> Tensor:
         r"""Gradient of the embeddings where that of $A'_{ij}$ is $\langle l_i, r_j \rangle$."""

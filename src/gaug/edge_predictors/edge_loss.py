@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from gaug.errors import unknown_name
 from gaug.pairs.tile_work import softplus_to_sigmoid
-from gaug.pairs.tiles import TILE, tiles
+from gaug.pairs.tiles import TILE, by_tile, tiles
 
 FORMS = ("dense", "exact", "sampled")
 
@@ -49,12 +49,13 @@ def edge_loss(
     total, count = num_nodes * num_nodes, positives.size(1)
     weight = (total - count) / count
     norm = total / (2 * max(1, total - count))
+    if form == "exact":
+        value: Tensor = _ExactLoss.apply(z, positives, weight, tile)  # type: ignore[no-untyped-call]
+        return value * (norm / total)
     scores = (z[positives[0]] * z[positives[1]]).sum(dim=1)
     correction = (weight * functional.softplus(-scores) - functional.softplus(scores)).sum()
     if form == "dense":
         everything = functional.softplus(z @ z.t()).sum()
-    elif form == "exact":
-        everything = _AllPairsSoftplus.apply(z, tile)  # type: ignore[no-untyped-call]
     elif form == "sampled":
         u, v = torch.randint(num_nodes, (2, count), generator=generator).to(z.device)
         everything = functional.softplus((z[u] * z[v]).sum(dim=1)).sum() * (total / count)
@@ -64,26 +65,32 @@ def edge_loss(
     return result
 
 
-class _AllPairsSoftplus(torch.autograd.Function):
-    """The sum over all i, j of softplus(z_i · z_j), its gradient taken along with its value."""
+class _ExactLoss(torch.autograd.Function):
+    """The sum of the loss over all i, j, its gradient taken along with its value."""
 
     @staticmethod
-    def forward(ctx: Any, z: Tensor, side: int) -> Tensor:
+    def forward(ctx: Any, z: Tensor, positives: Tensor, weight: float, side: int) -> Tensor:
         total = 0.0
         grad = torch.zeros_like(z)
+        above = positives[:, positives[0] // side <= positives[1] // side]
+        parts = by_tile(above, z.size(0), side)
         for tile in tiles(z.size(0), side):
             scores = z[tile.rows] @ z[tile.cols].t()
+            row, col = parts[tile.number]
+            known = scores[row, col]
             value = softplus_to_sigmoid(scores)
+            corrections = weight * functional.softplus(-known) - functional.softplus(known)
+            value += float(corrections.sum(dtype=torch.float64))
+            scores[row, col] = -weight * (-known).sigmoid()
             grad[tile.rows] += scores @ z[tile.cols]
             if not tile.on_diagonal:  # its mirror image is a tile of its own
                 value *= 2
                 grad[tile.cols] += scores.t() @ z[tile.rows]
             total += value
-        grad *= 2
-        ctx.save_for_backward(grad)
+        ctx.save_for_backward(grad.mul_(2))
         return z.new_tensor(total)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> tuple[Tensor, None]:
+    def backward(ctx: Any, *grads: Any) -> tuple[Tensor, None, None, None]:
         (grad,) = ctx.saved_tensors
-        return grads[0] * grad, None
+        return grads[0] * grad, None, None, None

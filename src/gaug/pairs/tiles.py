@@ -54,7 +54,7 @@ def by_tile(pairs: Tensor, num_nodes: int, side: int = TILE) -> list[Tensor]:
     """The pairs within each tile, in the order of `tiles`, as ids relative to the tile.
 
     Args:
-        pairs: Each as (smaller id, larger id).  [2, n]
+        pairs: Each in a tile of the upper triangle: (smaller id, larger id) for instance.  [2, n]
         num_nodes: Number of nodes.
         side: Nodes along a side of a tile.
 
