@@ -42,7 +42,7 @@ def main() -> None:
         pretrain_predictor_epochs=5,
         pretrain_classifier_epochs=0,
     )
-    method = GAugO(config).fit(task.visible(), 0)
+    method = GAugO(config).prepare(task.visible(), 0)
 
     def train(epochs: int) -> float:
         with measured() as cost:

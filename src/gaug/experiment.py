@@ -11,7 +11,6 @@ from typing import Any, cast
 import torch
 
 from gaug.augment import METHOD_CONFIGS, build_method, method_config, part_configs
-from gaug.augment.base import Augmentation, MethodConfig
 from gaug.config import Config, apply_settings
 from gaug.data.catalog import find_entry, load_graph
 from gaug.data.features import DataConfig
@@ -24,6 +23,7 @@ from gaug.models import MODEL_CONFIGS, build_model, model_config
 from gaug.models.base import ModelConfig
 from gaug.provenance import checkout_commit, software_versions
 from gaug.store import RunKey, RunRecord, Store
+from gaug.training.hooks import Augmentation, MethodConfig
 from gaug.training.loop import (
     OnEpoch,
     Optimisation,
@@ -211,7 +211,7 @@ def run_experiment(
 ) -> list[RunRecord]:
     """Train and evaluate repeatedly; each finished run is written to the store at once.
 
-    The graph is loaded, laid out and normalised once, and the method fitted once, for all runs.
+    The graph is loaded, laid out and normalised once, and the method prepared once, for all runs.
 
     Args:
         experiment: What to run.
@@ -250,7 +250,7 @@ def run_experiment(
         return sorted(records, key=lambda record: record.run)
     labels = task.labels.cpu() if "omniscient" in experiment.parts else None
     method = build_method(experiment.method, experiment.parts, labels=labels)
-    method = method.fit(task.visible(), experiment.seed)
+    method = method.prepare(task.visible(), experiment.seed)
     job = _TrainingJob(
         task, method, experiment.model, experiment.training, experiment.seed, keep_history
     )

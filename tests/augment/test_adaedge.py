@@ -12,11 +12,11 @@ from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
 from gaug.augment.adaedge import AdaEdge, AdaEdgeConfig, find_change
-from gaug.augment.base import AugmentedRun, RoundResult, Visible
 from gaug.data.splits import SplitConfig, make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
 from gaug.models import GCN, GCNConfig
+from gaug.training.hooks import AugmentedRun, RoundResult, Visible
 from gaug.training.loop import Optimisation, RunResult, TrainingConfig, train_run
 from gaug.training.task import Task
 

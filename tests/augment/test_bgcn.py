@@ -8,7 +8,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from gaug.adjacency import Adjacency
-from gaug.augment.base import AugmentedRun, Round, RoundResult
 from gaug.augment.bgcn import BGCN, BGCNConfig
 from gaug.augment.block_model import BlockModel
 from gaug.data.splits import make_split
@@ -16,6 +15,7 @@ from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
 from gaug.graph import edge_homophily
 from gaug.models import MODEL_CONFIGS, build_model
+from gaug.training.hooks import AugmentedRun, Round, RoundResult
 from gaug.training.loop import Optimisation, RunResult, TrainingConfig, train_run
 from gaug.training.task import Task
 
@@ -32,7 +32,7 @@ def train(task: Task, config: BGCNConfig, model: str = "gcn", epochs: int = 40) 
     return train_run(
         task,
         lambda: build_model(MODEL_CONFIGS[model](hidden=16), task.in_features, task.num_classes),
-        BGCN(config).fit(task.visible(), 0),
+        BGCN(config).prepare(task.visible(), 0),
         Optimisation(0.01, 5e-4),
         TrainingConfig(epochs=epochs),
         0,
@@ -181,7 +181,7 @@ def test_a_graph_without_edges_and_the_original_graph_again_are_warned_of() -> N
 def test_fewer_communities_than_classes_are_refused_before_training() -> None:
     task = planted_task()
     with pytest.raises(ConfigError, match=r"number of classes \(4\), got 3"):
-        BGCN(BGCNConfig(communities=3)).fit(task.visible(), 0)
+        BGCN(BGCNConfig(communities=3)).prepare(task.visible(), 0)
 
 
 @pytest.mark.parametrize(

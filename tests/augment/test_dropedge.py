@@ -9,11 +9,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaug.augment.base import Round
 from gaug.augment.dropedge import DropEdge, DropEdgeConfig, sample_kept
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
 from gaug.models import build_model, model_config
+from gaug.training.hooks import Round
 from gaug.training.loop import Optimisation, RunResult, TrainingConfig, train_run
 from gaug.training.task import Task
 

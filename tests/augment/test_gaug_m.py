@@ -135,7 +135,7 @@ def _counting(original: object, calls: list[int]) -> object:
 
 def test_inference_may_be_on_the_original_graph(data: Data) -> None:
     task = Task.of(make_split(data, "stratified").apply(data))
-    method = GAugM("ra", 0.3, 0.1, inference="original").fit(task.visible(), 0)
+    method = GAugM("ra", 0.3, 0.1, inference="original").prepare(task.visible(), 0)
     run = method.start(task.visible(), torch.Generator())
     current = run.next_round(None)
     assert current is not None
@@ -147,7 +147,7 @@ def test_inference_may_be_on_the_original_graph(data: Data) -> None:
 def test_the_modified_graph_of_training_is_that_of_the_transform(data: Data) -> None:
     task = Task.of(make_split(data, "stratified").apply(data))
     settings = {"gae": GAEConfig(predictor_epochs=5)}
-    method = GAugM("gae", 0.3, 0.1, predictor_settings=settings).fit(task.visible(), 0)
+    method = GAugM("gae", 0.3, 0.1, predictor_settings=settings).prepare(task.visible(), 0)
     better = GAugM("gae", 0.3, 0.1, predictor_settings=settings)(data)
     assert pair_set(method.adjacency_.edge_index) == pair_set(better.edge_index)
 
@@ -155,12 +155,12 @@ def test_the_modified_graph_of_training_is_that_of_the_transform(data: Data) -> 
 def test_fractions_of_less_than_one_edge_each_are_told(data: Data) -> None:
     task = Task.of(make_split(data, "stratified").apply(data))
     visible, less = task.visible(), 0.5 / task.adjacency.num_pairs
-    run = GAugM("ra", less, less).fit(visible, 0).start(visible, torch.Generator())
+    run = GAugM("ra", less, less).prepare(visible, 0).start(visible, torch.Generator())
     assert run.warning is not None
     assert run.warning.startswith("GAug-M changed no edge: add_fraction=0.00")
     assert run.warning.endswith("are less than one each. Raise one of them.")
     for fractions in ((3 * less, less), (less, 3 * less)):
-        run = GAugM("ra", *fractions).fit(visible, 0).start(visible, torch.Generator())
+        run = GAugM("ra", *fractions).prepare(visible, 0).start(visible, torch.Generator())
         assert run.warning is None
 
 
@@ -280,7 +280,7 @@ def test_a_predictor_that_looks_at_features_asks_for_them() -> None:
 
 def test_the_omniscient_control_says_what_it_is(data: Data) -> None:
     task = Task.of(make_split(data, "stratified").apply(data))
-    method = GAugM("omniscient", 0.3, 0.1, labels=data.y).fit(task.visible(), 0)
+    method = GAugM("omniscient", 0.3, 0.1, labels=data.y).prepare(task.visible(), 0)
     run = method.start(task.visible(), torch.Generator())
     assert run.warning is not None
     assert "labels of all nodes" in run.warning

@@ -20,7 +20,6 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
 from gaug.adjacency import Adjacency
-from gaug.augment.base import RoundResult
 from gaug.augment.edge_encoder import EdgeEncoder
 from gaug.augment.gaug_o import VARIANTS, GAugO, GAugOConfig, GAugORun, warmed_up
 from gaug.data.splits import SplitConfig, make_split
@@ -29,6 +28,7 @@ from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.graph import standardise
 from gaug.models import MODEL_CONFIGS, build_model
 from gaug.sparse import SparseMatrix
+from gaug.training.hooks import RoundResult
 from gaug.training.loop import Optimisation, RunResult, TrainingConfig, train_run
 from gaug.training.task import Task
 
@@ -91,7 +91,7 @@ def train(
     return train_run(
         task,
         build,
-        GAugO(config).fit(task.visible(), 0),
+        GAugO(config).prepare(task.visible(), 0),
         Optimisation(0.01, 5e-4),
         training or TrainingConfig(epochs=8),
         seed,
@@ -662,7 +662,7 @@ def test_a_graph_without_edges_is_refused(task: Task) -> None:
     none = Adjacency.of_pairs(torch.empty(2, 0, dtype=torch.long), NUM_NODES)
     bare = dataclasses.replace(task.visible(), adjacency=none)
     with pytest.raises(DataError, match="GAug-O learns from edges, but this graph has none"):
-        GAugO().fit(bare, 0)
+        GAugO().prepare(bare, 0)
 
 
 def test_a_weighted_graph_is_refused(task: Task) -> None:
@@ -670,14 +670,14 @@ def test_a_weighted_graph_is_refused(task: Task) -> None:
     data.edge_weight = torch.rand(data.num_edges)
     weighted = dataclasses.replace(task.visible(), adjacency=Adjacency.of(data))
     with pytest.raises(DataError, match=r"this graph has edge weights. Drop them"):
-        GAugO().fit(weighted, 0)
+        GAugO().prepare(weighted, 0)
 
 
 def test_the_dense_engine_refuses_a_graph_that_does_not_fit_before_training(
     task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=100_000))
-    GAugO(config_of()).fit(task.visible(), 0)
+    GAugO(config_of()).prepare(task.visible(), 0)
     message = r"engine=dense needs about 0.0 GB for 60 nodes, and 0.0 GB are free. Take engine="
     with pytest.raises(ConfigError, match=message):
-        GAugO(config_of(engine="dense")).fit(task.visible(), 0)
+        GAugO(config_of(engine="dense")).prepare(task.visible(), 0)

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from gaug.augment import METHOD_CONFIGS, build_method, method_config
-from gaug.augment.base import Augmentation
 from gaug.data.splits import SplitConfig, make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.models import GCN, GCNConfig
+from gaug.training.hooks import Augmentation
 from gaug.training.loop import Optimisation, RunResult, TrainingConfig, train_run
 from gaug.training.task import Task
 
@@ -22,7 +22,7 @@ def task() -> Task:
 
 @pytest.fixture(params=METHOD_CONFIGS)
 def method(request: pytest.FixtureRequest, task: Task) -> Augmentation:
-    return build_method(method_config(request.param)).fit(task.visible(), 0)
+    return build_method(method_config(request.param)).prepare(task.visible(), 0)
 
 
 def train(task: Task, method: Augmentation, seed: int) -> RunResult:

@@ -15,13 +15,20 @@ from torch_geometric.nn import GCNConv
 
 from gaug.adjacency import Adjacency
 from gaug.augment import DropEdge, DropEdgeConfig, NoAugmentation
-from gaug.augment.base import Augmentation, AugmentedRun, MethodConfig, Round, RoundResult, Visible
 from gaug.data.catalog import load_graph
 from gaug.data.splits import SplitConfig, make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import TrainingError
 from gaug.graph import edge_homophily
 from gaug.models import GCN, MLP, GCNConfig, MLPConfig
+from gaug.training.hooks import (
+    Augmentation,
+    AugmentedRun,
+    MethodConfig,
+    Round,
+    RoundResult,
+    Visible,
+)
 from gaug.training.loop import (
     Optimisation,
     RunResult,

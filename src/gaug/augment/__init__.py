@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from gaug.augment.adaedge import AdaEdge, AdaEdgeConfig
-from gaug.augment.base import Augmentation, MethodConfig
 from gaug.augment.bgcn import BGCN, BGCNConfig
 from gaug.augment.dropedge import DropEdge, DropEdgeConfig
 from gaug.augment.gaug_m import GAugM, GAugMConfig
@@ -15,6 +14,7 @@ from gaug.augment.gaug_o import GAugO, GAugOConfig
 from gaug.augment.none import NoAugmentation, NoAugmentationConfig
 from gaug.edge_predictors import PredictorConfig, predictor_configs
 from gaug.errors import unknown_name
+from gaug.training.hooks import Augmentation, MethodConfig
 
 #: The settings of each method by its name on the command line.
 METHOD_CONFIGS: dict[str, type[MethodConfig]] = {
@@ -48,7 +48,7 @@ def build_method(
     *,
     labels: Tensor | None = None,
 ) -> Augmentation:
-    """The method that these settings belong to, not fitted yet.
+    """The method that these settings belong to, not prepared yet.
 
     Args:
         config: Its settings.

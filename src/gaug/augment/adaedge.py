@@ -10,7 +10,11 @@ import torch
 from torch import Tensor
 
 from gaug.adjacency import Adjacency
-from gaug.augment.base import (
+from gaug.change import GraphChange
+from gaug.config import Range, setting
+from gaug.graph import undirected_pairs
+from gaug.pairs.predicted import Predicted, pairs_to_add, pairs_to_remove
+from gaug.training.hooks import (
     Augmentation,
     AugmentedRun,
     MethodConfig,
@@ -19,10 +23,6 @@ from gaug.augment.base import (
     RoundResult,
     Visible,
 )
-from gaug.change import GraphChange
-from gaug.config import Range, setting
-from gaug.graph import undirected_pairs
-from gaug.pairs.predicted import Predicted, pairs_to_add, pairs_to_remove
 
 _SHARE = Range(0, 1)
 

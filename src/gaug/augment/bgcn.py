@@ -12,7 +12,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from gaug.adjacency import Adjacency
-from gaug.augment.base import (
+from gaug.augment.block_model import BlockModel, BlockModelConfig, fit_block_model
+from gaug.augment.block_sampler import sample_graph
+from gaug.config import Range, setting
+from gaug.graph import undirected_pairs
+from gaug.training.hooks import (
     Augmentation,
     AugmentedRun,
     MethodConfig,
@@ -20,10 +24,6 @@ from gaug.augment.base import (
     RoundResult,
     Visible,
 )
-from gaug.augment.block_model import BlockModel, BlockModelConfig, fit_block_model
-from gaug.augment.block_sampler import sample_graph
-from gaug.config import Range, setting
-from gaug.graph import undirected_pairs
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class BGCN(Augmentation):
         """Epochs of all rounds at most: one on the original graph and one a drawn graph."""
         return (self.config.graphs + 1) * training_epochs
 
-    def fit(self, visible: Visible, seed: int) -> BGCN:
+    def prepare(self, visible: Visible, seed: int) -> BGCN:
         """Check the number of communities; everything is learned within a run. Returns self."""
         self.config.num_communities(visible.num_classes)
         return self

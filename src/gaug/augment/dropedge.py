@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from gaug.adjacency import Adjacency, LayeredAdjacency
-from gaug.augment.base import Augmentation, AugmentedRun, MethodConfig, Round, Visible
 from gaug.config import Range, setting
+from gaug.training.hooks import Augmentation, AugmentedRun, MethodConfig, Round, Visible
 
 
 @dataclass(frozen=True)

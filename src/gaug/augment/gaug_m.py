@@ -13,14 +13,6 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
-from gaug.augment.base import (
-    Augmentation,
-    AugmentedRun,
-    MethodConfig,
-    Round,
-    RoundResult,
-    Visible,
-)
 from gaug.change import GraphChange
 from gaug.config import Range, setting
 from gaug.edge_predictors import PREDICTOR_CONFIGS, parse_predictor, predictor_configs
@@ -36,6 +28,14 @@ from gaug.errors import ConfigError
 from gaug.graph import standardise
 from gaug.pairs.ranking import OnShare, RankedPairs
 from gaug.sparse import SparseMatrix
+from gaug.training.hooks import (
+    Augmentation,
+    AugmentedRun,
+    MethodConfig,
+    Round,
+    RoundResult,
+    Visible,
+)
 
 _FRACTION = Range(0, 1)
 _LOOK_AT_FEATURES = {"gae", "vgae", "features", "smoothed"}
@@ -203,7 +203,7 @@ class GAugM(Augmentation):
         """Scores of pairs of nodes of this graph by the edge predictor.  [2, n] → [n]"""
         return self.fit_predictor(data).predictor.edge_logits(pairs)
 
-    def fit(self, visible: Visible, seed: int) -> GAugM:
+    def prepare(self, visible: Visible, seed: int) -> GAugM:
         """Change the graph; all runs share it."""
         self.seed = seed
         x = visible.features

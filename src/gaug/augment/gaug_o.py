@@ -13,14 +13,6 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
-from gaug.augment.base import (
-    Augmentation,
-    AugmentedRun,
-    MethodConfig,
-    Round,
-    RoundResult,
-    Visible,
-)
 from gaug.augment.edge_distribution import READINGS, EdgeDistribution
 from gaug.augment.edge_encoder import EdgeEncoder
 from gaug.augment.edge_sampling import sample_blocked, sample_dense
@@ -30,6 +22,14 @@ from gaug.edge_predictors.evaluation import random_pairs, roc_auc
 from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.graph import undirected_pairs
 from gaug.pairs.inner_product import InnerProductScores
+from gaug.training.hooks import (
+    Augmentation,
+    AugmentedRun,
+    MethodConfig,
+    Round,
+    RoundResult,
+    Visible,
+)
 
 # Pairs whose probabilities are computed at a time, to bound memory.
 _PAIRS_AT_A_TIME = 1 << 18
@@ -124,7 +124,7 @@ class GAugO(Augmentation):
         """Epochs of all rounds at most: the classifier's pretraining and joint training."""
         return self.config.pretrain_classifier_epochs + training_epochs
 
-    def fit(self, visible: Visible, seed: int) -> GAugO:
+    def prepare(self, visible: Visible, seed: int) -> GAugO:
         """Check that the graph will do; each run trains a predictor of its own."""
         if visible.adjacency.weight is not None:
             raise DataError(

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import torch
 
-from gaug.augment.base import Augmentation, AugmentedRun, MethodConfig, Visible
+from gaug.training.hooks import Augmentation, AugmentedRun, MethodConfig, Visible
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gaug.adjacency import Adjacency
-from gaug.augment.base import Augmentation, AugmentedRun, Round, RoundResult
 from gaug.config import Config, Range, setting
 from gaug.errors import TrainingError
 from gaug.models.base import GNN, Features
 from gaug.sparse import SparseMatrix
+from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult
 from gaug.training.metrics import edge_counts, micro_f1
 from gaug.training.task import Task
 
@@ -95,7 +95,7 @@ def train_run(
     Args:
         task: Graph and split.
         build: Makes a model with random weights.
-        method: The augmentation, fitted.
+        method: The augmentation, prepared.
         optimisation: How the classifier is optimised.
         config: Epochs, patience and selection.
         seed: Seed of the run.

@@ -9,10 +9,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
-from gaug.augment.base import Visible
 from gaug.errors import DataError
 from gaug.graph import is_multilabel, num_classes
 from gaug.models.base import Features, as_features
+from gaug.training.hooks import Visible
 
 
 @dataclass(frozen=True)

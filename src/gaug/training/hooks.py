@@ -1,9 +1,10 @@
 """How an augmentation takes part in training.
 
-Every method trains in the same loop, so that comparisons are fair. A method is an `Augmentation`:
-`fit` learns once from the graph what all runs share, and `start` opens one run. Within a run,
-training proceeds in rounds. A round trains the classifier to early stopping on graphs that the
-method gives, one an epoch, and then asks the method for the next round:
+Every method trains in the same loop, so that comparisons are fair. The loop says here what it asks
+of a method; `gaug.augment` has the methods. A method is an `Augmentation`: `prepare` learns once
+from the graph what all runs share, and `start` opens one run. Within a run, training proceeds in
+rounds. A round trains the classifier to early stopping on graphs that the method gives, one an
+epoch, and then asks the method for the next round:
 
 - no augmentation, DropEdge, GAug-M: one round;
 - GAug-O: a round on the original graph to pretrain, then one that keeps the weights and trains
@@ -157,7 +158,7 @@ class AugmentedRun:
 
 
 class Augmentation(ABC):
-    """A method with its settings; fitted once a graph, started once a run."""
+    """A method with its settings; prepared once a graph, started once a run."""
 
     config: MethodConfig
 
@@ -165,7 +166,7 @@ class Augmentation(ABC):
         """Epochs of a run in all its rounds at most, to tell how far it is."""
         return training_epochs
 
-    def fit(self, visible: Visible, seed: int) -> Augmentation:
+    def prepare(self, visible: Visible, seed: int) -> Augmentation:
         """Learn what all runs share. Returns self."""
         return self
 
