@@ -111,6 +111,25 @@ def apply_settings(
         group = _find_group(groups, key, elsewhere or {})
         name = key.rpartition(".")[2]
         changes[group][name] = parse_value(type(groups[group]), name, text.strip())
+    return _replaced(groups, changes)
+
+
+def assign_settings(groups: Mapping[str, Config], values: Mapping[str, Any]) -> dict[str, Config]:
+    """Change the settings of several groups by name, with values as they are in Python.
+
+    >>> from gaug.training.loop import TrainingConfig
+    >>> assign_settings({"training": TrainingConfig()}, {"epochs": 50})["training"].epochs
+    50
+    """
+    changes: dict[str, dict[str, Any]] = {group: {} for group in groups}
+    for name, value in values.items():
+        changes[_find_group(groups, name, {})][name] = value
+    return _replaced(groups, changes)
+
+
+def _replaced(
+    groups: Mapping[str, Config], changes: Mapping[str, dict[str, Any]]
+) -> dict[str, Config]:
     return {
         group: dataclasses.replace(config, **changes[group]) for group, config in groups.items()
     }

@@ -10,12 +10,13 @@ import torch
 from torch import Tensor
 
 from gaug.adjacency import Adjacency
+from gaug.augment.changed_graph import ChangedGraphClassifier, difference
+from gaug.augment.method import Method, Trained
 from gaug.change import GraphChange
 from gaug.config import Range, setting
 from gaug.graph import undirected_pairs
 from gaug.pairs.predicted import Predicted, pairs_to_add, pairs_to_remove
 from gaug.training.hooks import (
-    Augmentation,
     AugmentedRun,
     MethodConfig,
     Predict,
@@ -55,7 +56,7 @@ class AdaEdgeConfig(MethodConfig):
     )
 
 
-class AdaEdge(Augmentation):
+class AdaEdge(Method[AdaEdgeConfig]):
     """AdaEdge (Chen et al., AAAI 2020): change the graph by what was predicted on it.
 
     A round trains on the original graph. Then each change adds up to ``floor(add_fraction * |E|)``
@@ -63,7 +64,9 @@ class AdaEdge(Augmentation):
     ``floor(remove_fraction * |E|)`` edges between nodes predicted in two, and a round from new
     weights trains on the changed graph. Changes follow each other, each from the predictions and
     the graph of the round before, while the validation score improves, ties going to the lower
-    validation loss. The best round is the result, on its own graph.
+    validation loss. The best round is the result, on its own graph. A fitted classifier keeps that
+    change: on a grown graph the pairs of the fit are joined and parted as they were, and new nodes
+    keep the edges that they have.
 
     A pair is as confident as the less confident of its two nodes (`Predicted`). The most confident
     pairs come first, ties going to the smaller node ids; |E| counts the undirected edges of the
@@ -77,12 +80,10 @@ class AdaEdge(Augmentation):
     half: from the same predictions the order could not matter, because what is added joins one
     class and what is removed two.
 
-    Args:
-        config: Its settings.
+    Arguments are those of every method; see `gaug.augment.method.Method`.
     """
 
-    def __init__(self, config: AdaEdgeConfig | None = None) -> None:
-        self.config: AdaEdgeConfig = config or AdaEdgeConfig()
+    config_type = AdaEdgeConfig
 
     def max_epochs(self, training_epochs: int) -> int:
         """Epochs of all rounds at most: one on the original graph and one a change."""
@@ -91,6 +92,10 @@ class AdaEdge(Augmentation):
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
         """Open one run."""
         return _AdaEdgeRun(visible, generator, self.config)
+
+    def _classifier(self, trained: Trained) -> ChangedGraphClassifier:
+        change = difference(trained.task.adjacency, trained.best.round.adjacency)
+        return ChangedGraphClassifier(trained.fitted(), change)
 
 
 class _AdaEdgeRun(AugmentedRun):

@@ -14,10 +14,11 @@ from torch.nn import functional
 from gaug.adjacency import Adjacency
 from gaug.augment.block_model import BlockModel, BlockModelConfig, fit_block_model
 from gaug.augment.block_sampler import sample_graph
+from gaug.augment.method import Method, Trained
+from gaug.augment.remembered import RememberedClassifier
 from gaug.config import Range, setting
 from gaug.graph import undirected_pairs
 from gaug.training.hooks import (
-    Augmentation,
     AugmentedRun,
     MethodConfig,
     Round,
@@ -43,7 +44,7 @@ class BGCNConfig(BlockModelConfig, MethodConfig):
     )
 
 
-class BGCN(Augmentation):
+class BGCN(Method[BGCNConfig]):
     r"""BGCN (Zhang, Pal, Coates and Ustebay, AAAI 2019): a GNN for each of several likely graphs.
 
     The observed graph is taken for one draw from a random graph whose communities are the classes.
@@ -58,7 +59,8 @@ class BGCN(Augmentation):
 
     A drawn graph keeps the number of edges, about, and the classes, but none of the observed edges
     as such. It takes the time of ``graphs + 1`` plain runs; memory is that of the largest graph,
-    for no step holds all pairs of nodes. Edge weights are not modelled.
+    for no step holds all pairs of nodes. Edge weights are not modelled. A fitted classifier
+    predicts on the graph of its fit alone: the GNNs belong to graphs drawn for that one.
 
     Differs from the paper:
 
@@ -74,12 +76,10 @@ class BGCN(Augmentation):
       where the paper takes preconditioned steps on batches of nodes.
     - One fit of the block model, and new random weights for each GNN, for any GNN.
 
-    Args:
-        config: Its settings.
+    Arguments are those of every method; see `gaug.augment.method.Method`.
     """
 
-    def __init__(self, config: BGCNConfig | None = None) -> None:
-        self.config: BGCNConfig = config or BGCNConfig()
+    config_type = BGCNConfig
 
     def max_epochs(self, training_epochs: int) -> int:
         """Epochs of all rounds at most: one on the original graph and one a drawn graph."""
@@ -93,6 +93,10 @@ class BGCN(Augmentation):
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
         """Open one run."""
         return _BGCNRun(visible, generator, self.config)
+
+    def _classifier(self, trained: Trained) -> RememberedClassifier:
+        fitted = trained.fitted(with_network=False)
+        return RememberedClassifier(fitted, trained.result.probabilities)
 
 
 class _BGCNRun(AugmentedRun):

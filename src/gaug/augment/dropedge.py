@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from gaug.adjacency import Adjacency, LayeredAdjacency
+from gaug.augment.method import Method
 from gaug.config import Range, setting
-from gaug.training.hooks import Augmentation, AugmentedRun, MethodConfig, Round, Visible
+from gaug.training.hooks import AugmentedRun, MethodConfig, Round, Visible
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class DropEdgeConfig(MethodConfig):
     layer_wise: bool = setting(False, "Whether each layer draws its own edges in each epoch.")
 
 
-class DropEdge(Augmentation):
+class DropEdge(Method[DropEdgeConfig]):
     """DropEdge (Rong et al., ICLR 2020).
 
     Each epoch trains on the graph without ``floor(p |E|)`` undirected edges, drawn uniformly
@@ -37,12 +38,10 @@ class DropEdge(Augmentation):
     With ``layer_wise`` each layer of the GNN has a draw of its own (Rong et al.'s layer-wise
     DropEdge); it needs a model that asks for the graph of each layer, as those of this package do.
 
-    Args:
-        config: Its settings.
+    Arguments are those of every method; see `gaug.augment.method.Method`.
     """
 
-    def __init__(self, config: DropEdgeConfig | None = None) -> None:
-        self.config: DropEdgeConfig = config or DropEdgeConfig()
+    config_type = DropEdgeConfig
 
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
         """Open one run."""

@@ -13,7 +13,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
+from gaug.augment.changed_graph import difference
+from gaug.augment.mended_classifier import MendedGraphClassifier
+from gaug.augment.method import Method, Trained
 from gaug.change import GraphChange
+from gaug.classifier.facts import GraphInfo
 from gaug.config import Range, setting
 from gaug.edge_predictors import PREDICTOR_CONFIGS, parse_predictor, predictor_configs
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
@@ -26,16 +30,17 @@ from gaug.edge_predictors.fitted import (
 )
 from gaug.errors import ConfigError
 from gaug.graph import standardise
+from gaug.models.choice import Model
 from gaug.pairs.ranking import OnShare, RankedPairs
 from gaug.sparse import SparseMatrix
 from gaug.training.hooks import (
-    Augmentation,
     AugmentedRun,
     MethodConfig,
     Round,
     RoundResult,
     Visible,
 )
+from gaug.training.loop import OnEpoch, TrainingConfig
 
 _FRACTION = Range(0, 1)
 _LOOK_AT_FEATURES = {"gae", "vgae", "features", "smoothed"}
@@ -82,8 +87,12 @@ class ScoredChange:
         """The change without the scores."""
         return GraphChange(self.added.pairs, self.removed.pairs)
 
+    def to(self, device: torch.device) -> ScoredChange:
+        """The change on another device."""
+        return ScoredChange(self.added.to(device), self.removed.to(device))
 
-class GAugM(Augmentation):
+
+class GAugM(Method[GAugMConfig]):
     """GAug-M (the paper's section 4.1): a better graph, made once.
 
     An edge predictor scores all pairs of nodes. The ``floor(add_fraction * |E|)`` best non-edges
@@ -107,7 +116,10 @@ class GAugM(Augmentation):
         predictor_settings: Settings of the predictors by name, where they are not the default, for
             instance ``{"gae": {"predictor_epochs": 50}}``.
         labels: Classes of all nodes, for the predictor ``omniscient`` alone.
-        seed: Seed of the predictor.
+        model: The classifier, for `fit`; see `gaug.augment.method.Method`.
+        training: Settings of the loop.
+        seed: Seed of the predictor and of training.
+        settings: Single settings of the model or of the loop by name.
 
     Example:
         >>> from gaug.data.catalog import load_graph
@@ -117,6 +129,8 @@ class GAugM(Augmentation):
         >>> better.num_edges // 2, better.added_edges.shape[1], better.removed_edges.shape[1]
         (86, 15, 7)
     """
+
+    config_type = GAugMConfig
 
     def __init__(
         self,
@@ -129,10 +143,13 @@ class GAugM(Augmentation):
         combination: str = "standardised",
         predictor_settings: Mapping[str, PredictorConfig | Mapping[str, Any]] | None = None,
         labels: Tensor | None = None,
+        model: Model = "gcn",
+        training: TrainingConfig | None = None,
         seed: int = 0,
+        **settings: Any,
     ) -> None:
         name = predictor if isinstance(predictor, str) else "custom"
-        self.config: GAugMConfig = GAugMConfig(
+        config = GAugMConfig(
             predictor=name,
             add_fraction=add_fraction,
             remove_fraction=remove_fraction,
@@ -140,6 +157,7 @@ class GAugM(Augmentation):
             inference=inference,
             combination=combination,
         )
+        super().__init__(config, model=model, training=training, seed=seed, **settings)
         self.predictor_settings = _as_configs(name, predictor_settings or {})
         self._custom: EdgePredictor | None = None
         if isinstance(predictor, str):
@@ -149,7 +167,6 @@ class GAugM(Augmentation):
         else:
             self._custom = UserPredictor(predictor)
         self.labels = labels
-        self.seed = seed
 
     def __call__(self, data: Data) -> Data:
         """The better graph; the given one is unchanged.
@@ -161,17 +178,14 @@ class GAugM(Augmentation):
         valid, notes = standardise(data, require_features=bool(parts & _LOOK_AT_FEATURES))
         if notes:
             warnings.warn(" ".join(notes), stacklevel=2)
-        found = self.find_change(valid)
+        device = valid.edge_index.device
+        found = self.find_change(valid.cpu()).to(device)
         better = found.change.apply(valid)
         if data.x is not None and data.x.layout == torch.strided:
             better.x = data.x  # in the layout that it came in
         better.added_edges, better.added_logits = found.added.pairs, found.added.logits
         better.removed_edges, better.removed_logits = found.removed.pairs, found.removed.logits
         return better
-
-    def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value!r}" for name, value in self.config.to_dict().items())
-        return f"GAugM({settings})"
 
     def fit_predictor(self, data: Data, *, on_share: OnShare | None = None) -> RankedPredictor:
         """The edge predictor, fitted to a valid graph; taken over if it was fitted before."""
@@ -191,6 +205,7 @@ class GAugM(Augmentation):
         """What to add to a valid graph and what to remove, best first."""
         num_edges = data.num_edges // 2
         predictor = self.fit_predictor(data)
+        self.predictor_ = predictor.predictor
         added = predictor.top_non_edges(
             math.floor(self.config.add_fraction * num_edges),
             per_node=self.config.allocation == "per-node",
@@ -212,6 +227,27 @@ class GAugM(Augmentation):
         device = visible.labels.device
         self.adjacency_ = Adjacency.of(self(data.cpu())).to(device)
         return self
+
+    def fit(
+        self,
+        data: Data,
+        *,
+        info: GraphInfo | None = None,
+        threads: int = 1,
+        on_epoch: OnEpoch | None = None,
+    ) -> MendedGraphClassifier:
+        """Change the graph and train once on the better one. See `Method.fit`."""
+        return self._classifier(self._train(data, info or GraphInfo(), threads, on_epoch))
+
+    def _classifier(self, trained: Trained) -> MendedGraphClassifier:
+        method = trained.method
+        assert isinstance(method, GAugM)
+        parts = {name: part.to_dict() for name, part in self.predictor_settings.items()}
+        return MendedGraphClassifier(
+            trained.fitted(parts=parts),
+            difference(trained.task.adjacency, method.adjacency_),
+            method.predictor_,
+        )
 
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
         """Open one run."""

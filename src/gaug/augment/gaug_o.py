@@ -15,24 +15,24 @@ from torch_geometric.data import Data
 from gaug.adjacency import Adjacency
 from gaug.augment.edge_distribution import READINGS, EdgeDistribution
 from gaug.augment.edge_encoder import EdgeEncoder
-from gaug.augment.edge_sampling import sample_blocked, sample_dense
-from gaug.augment.sampled_adjacency import Interpolated, check_dense_memory
+from gaug.augment.learned_classifier import LearnedEdgesClassifier
+from gaug.augment.learned_edges import LearnedEdges
+from gaug.augment.method import Method, Trained
+from gaug.augment.sampled_adjacency import check_dense_memory
+from gaug.classifier.facts import GraphInfo
 from gaug.config import Range, setting
 from gaug.edge_predictors.evaluation import random_pairs, roc_auc
 from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.graph import undirected_pairs
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.training.hooks import (
-    Augmentation,
     AugmentedRun,
     MethodConfig,
     Round,
     RoundResult,
     Visible,
 )
-
-# Pairs whose probabilities are computed at a time, to bound memory.
-_PAIRS_AT_A_TIME = 1 << 18
+from gaug.training.loop import OnEpoch
 
 VARIANTS = ("full", "no-sampling", "rounding", "no-edge-loss", "random")
 ENGINES = ("blocked", "dense")
@@ -89,7 +89,7 @@ class GAugOConfig(MethodConfig):
             )
 
 
-class GAugO(Augmentation):
+class GAugO(Method[GAugOConfig]):
     r"""GAug-O (the paper's section 4.2): train through graphs that the edge predictor samples.
 
     An edge predictor gives probabilities M, mixed with the graph to
@@ -113,12 +113,10 @@ class GAugO(Augmentation):
     divided by the greatest one, and ``edge_probability=sigmoid`` is the printed form, with
     embeddings of any sign.
 
-    Args:
-        config: Its settings.
+    Arguments are those of every method; see `gaug.augment.method.Method`.
     """
 
-    def __init__(self, config: GAugOConfig | None = None) -> None:
-        self.config: GAugOConfig = config or GAugOConfig()
+    config_type = GAugOConfig
 
     def max_epochs(self, training_epochs: int) -> int:
         """Epochs of all rounds at most: the classifier's pretraining and joint training."""
@@ -140,6 +138,22 @@ class GAugO(Augmentation):
     def start(self, visible: Visible, generator: torch.Generator) -> GAugORun:
         """Open one run."""
         return GAugORun(visible, generator, self.config)
+
+    def fit(
+        self,
+        data: Data,
+        *,
+        info: GraphInfo | None = None,
+        threads: int = 1,
+        on_epoch: OnEpoch | None = None,
+    ) -> LearnedEdgesClassifier:
+        """Train once; the classifier can also be asked about edges. See `Method.fit`."""
+        return self._classifier(self._train(data, info or GraphInfo(), threads, on_epoch))
+
+    def _classifier(self, trained: Trained) -> LearnedEdgesClassifier:
+        run = trained.result.run
+        assert isinstance(run, GAugORun)
+        return LearnedEdgesClassifier(trained.fitted(), run.learned_edges())
 
 
 class GAugORun(AugmentedRun):
@@ -250,38 +264,21 @@ class GAugORun(AugmentedRun):
             "edge_learning_rate": self.optimiser.param_groups[0]["lr"],
         }
 
-    @torch.no_grad()
     def edge_probabilities(self, pairs: Tensor) -> Tensor:
         """P of pairs of nodes, which a sample joins with that probability.  [2, n] → [n]"""
-        if pairs.dim() != 2 or pairs.size(0) != 2:
-            raise DataError(f"pairs must have shape [2, n], got {list(pairs.shape)}.")
-        num_nodes = self.visible.adjacency.num_nodes
-        outside = pairs[(pairs < 0) | (pairs >= num_nodes)]
-        if outside.numel():
-            raise DataError(
-                f"pairs must hold node ids from 0 to {num_nodes - 1}, got {int(outside[0])}."
-            )
-        prepared = self._prepared()
-        ordered = pairs.long().to(prepared.device).sort(dim=0).values
-        edges = undirected_pairs(self.visible.adjacency.edge_index)
-        p = torch.cat(
-            [
-                self.distribution.of_pairs(prepared, part, edges)
-                for part in torch.split(ordered, _PAIRS_AT_A_TIME, dim=1)
-            ]
-        )
-        return torch.where(ordered[0] == ordered[1], 0.0, p.clamp(0, 1))
+        return self.learned_edges().probabilities(pairs)
 
-    @torch.no_grad()
     def sample_graph(self) -> Data:
         """A new graph from the probabilities: its edges, without features and labels.
 
         With ``variant=no-sampling`` it has all pairs, with their probabilities as ``edge_weight``.
         """
-        data = self._sample(self._prepared()).to_data()
-        if self.config.variant != "no-sampling":
-            del data.edge_weight  # ones
-        return data
+        return self.learned_edges().sample_graph(self._next_seed())
+
+    @torch.no_grad()
+    def learned_edges(self) -> LearnedEdges:
+        """What the predictor has learned about the edges, as it is now."""
+        return self._learned(self._prepared())
 
     def _embed(self) -> Tensor:
         z: Tensor = self.encoder(self.visible.features, self.visible.adjacency)
@@ -302,12 +299,15 @@ class GAugORun(AugmentedRun):
         return torch.full((num_nodes, 1), share**0.5, device=adjacency.pattern.col.device)
 
     def _sample(self, prepared: Tensor) -> Adjacency:
-        original = self.visible.adjacency
-        if self.config.variant == "no-sampling":
-            return Interpolated(prepared, original, self.distribution)
-        sample = sample_dense if self.config.engine == "dense" else sample_blocked
-        seed = int(torch.randint(2**62, (1,), generator=self.generator))
-        return sample(prepared, original, self.distribution, seed)
+        # Where every pair is weighed there is nothing to draw.
+        seed = 0 if self.config.variant == "no-sampling" else self._next_seed()
+        return self._learned(prepared).sample(seed)
+
+    def _learned(self, prepared: Tensor) -> LearnedEdges:
+        return LearnedEdges.of(self.config.to_dict(), prepared, self.visible.adjacency)
+
+    def _next_seed(self) -> int:
+        return int(torch.randint(2**62, (1,), generator=self.generator))
 
     def _new_optimiser(self) -> torch.optim.Adam:
         weights = [weight for weight in self.encoder.parameters() if weight.requires_grad]

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import torch
 
-from gaug.training.hooks import Augmentation, AugmentedRun, MethodConfig, Visible
+from gaug.augment.method import Method
+from gaug.training.hooks import AugmentedRun, MethodConfig, Visible
 
 
 @dataclass(frozen=True)
@@ -17,11 +18,13 @@ class NoAugmentationConfig(MethodConfig):
     name: ClassVar[str] = "none"
 
 
-class NoAugmentation(Augmentation):
-    """The row that a method has to beat: training and inference on the original graph."""
+class NoAugmentation(Method[NoAugmentationConfig]):
+    """The row that a method has to beat: training and inference on the original graph.
 
-    def __init__(self, config: NoAugmentationConfig | None = None) -> None:
-        self.config: NoAugmentationConfig = config or NoAugmentationConfig()
+    Arguments are those of every method; see `gaug.augment.method.Method`.
+    """
+
+    config_type = NoAugmentationConfig
 
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
         """Open one run."""

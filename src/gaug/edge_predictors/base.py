@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.config import Config
-from gaug.errors import DataError, TrainingError
+from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.graph import undirected_pairs
 from gaug.pairs import ranking
 from gaug.pairs.ranking import OnShare, RankedPairs
@@ -74,10 +76,51 @@ class EdgePredictor(ABC):
         pairs = torch.cartesian_prod(rows, columns).t()
         return self.edge_logits(pairs).view(rows.numel(), columns.numel())
 
+    def adapted(self, data: Data) -> EdgePredictor:
+        """A copy that scores the pairs of another graph by what was learned; nothing is fitted.
+
+        Args:
+            data: A valid graph with the same features.
+
+        Raises:
+            ConfigError: If this predictor cannot.
+        """
+        other = copy.copy(self)
+        other.num_nodes_ = int(data.num_nodes)
+        other.edges_ = undirected_pairs(data.edge_index)
+        other._adapt(data)
+        return other
+
+    def _adapt(self, data: Data) -> None:
+        """Get ready for the pairs of another graph without learning from it."""
+        raise ConfigError(
+            f"{type(self).__name__} cannot score the nodes of another graph by what it learned"
+            " from the first."
+        )
+
+    def learned(self) -> dict[str, Tensor]:
+        """What `adapted` needs, for saving."""
+        return {}
+
+    def restore(self, learned: Mapping[str, Tensor]) -> None:  # noqa: B027 – for those that learn
+        """Take over what another predictor with the same settings learned; then `adapted` works."""
+
     def top_non_edges(
-        self, count: int, *, per_node: bool = False, on_share: OnShare | None = None
+        self,
+        count: int,
+        *,
+        per_node: bool = False,
+        among_first: int | None = None,
+        on_share: OnShare | None = None,
     ) -> RankedPairs:
-        """The best non-edges: of all pairs, or spread over the nodes; see `gaug.pairs.ranking`."""
+        """The best non-edges: of all pairs, or spread over the nodes; see `gaug.pairs.ranking`.
+
+        Args:
+            count: How many.
+            per_node: Whether to spread them over the nodes.
+            among_first: Only pairs with an end among so many first nodes; None: all.
+            on_share: Called with the share of the work that is done.
+        """
         self.check_fitted()
         rank = ranking.top_non_edges_per_node if per_node else ranking.top_non_edges
         return rank(
@@ -85,6 +128,7 @@ class EdgePredictor(ABC):
             self.edges_,
             self.num_nodes_,
             count,
+            among_first=among_first,
             block_elements=self.block_elements,
             on_share=on_share,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -65,17 +65,50 @@ class CombinedPredictor(EdgePredictor):
         pairs = random_pairs(self.num_nodes_, _REFERENCE_PAIRS, generator)
         reference = torch.cat([self.edges_, pairs], dim=1)
         self._scales: list[_Scale] = []
-        self.slack = 0.0
-        for done, (weight, predictor) in enumerate(zip(self.weights, self.predictors, strict=True)):
+        for done, predictor in enumerate(self.predictors):
             if not self.fitted:
                 predictor.fit(data, seed, on_share=part_of_work(on_share, done, len(self.weights)))
             scores = predictor.edge_logits(reference)
-            scale = _Ranks(scores) if self.scale == "ranks" else _Standard(scores)
-            self._scales.append(scale)
-            # Rounding the sum to float32 may move it as well, by less than this.
-            self.slack += weight * scale.largest_change(predictor.slack) if predictor.slack else 0.0
-        if self.slack:
-            self.slack += 1e-5 * sum(self.weights)
+            self._scales.append((_Ranks if self.scale == "ranks" else _Standard).of(scores))
+        self.slack = self._total_slack()
+
+    def _total_slack(self) -> float:
+        parts = zip(self.weights, self._scales, self.predictors, strict=True)
+        slack = sum(
+            weight * scale.largest_change(predictor.slack) if predictor.slack else 0.0
+            for weight, scale, predictor in parts
+        )
+        # Rounding the sum to float32 may move it as well, by less than this.
+        return slack + 1e-5 * sum(self.weights) if slack else 0.0
+
+    def _adapt(self, data: Data) -> None:
+        self.predictors = [predictor.adapted(data) for predictor in self.predictors]
+        self.slack = self._total_slack()
+
+    def learned(self) -> dict[str, Tensor]:
+        """What the parts learned, and the scale of each."""
+        found: dict[str, Tensor] = {}
+        for number, (predictor, scale) in enumerate(
+            zip(self.predictors, self._scales, strict=True)
+        ):
+            found |= {f"{number}.{name}": value for name, value in predictor.learned().items()}
+            found[f"scale{number}"] = scale.numbers
+        return found
+
+    def restore(self, learned: Mapping[str, Tensor]) -> None:
+        """Take over what the parts of another sum learned."""
+        kind = _Ranks if self.scale == "ranks" else _Standard
+        self._scales = []
+        for number, predictor in enumerate(self.predictors):
+            own = f"{number}."
+            predictor.restore(
+                {
+                    name.removeprefix(own): value
+                    for name, value in learned.items()
+                    if name.startswith(own)
+                }
+            )
+            self._scales.append(kind(learned[f"scale{number}"]))
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """The weighted sum for each pair.  [2, n] → [n]"""
@@ -98,9 +131,15 @@ class CombinedPredictor(EdgePredictor):
 class _Standard:
     """Mean 0 and deviation 1 over the reference."""
 
-    def __init__(self, reference: Tensor) -> None:
-        self.mean = float(reference.double().mean())
-        self.deviation = float(reference.double().std()) or 1.0
+    def __init__(self, numbers: Tensor) -> None:
+        self.numbers = numbers
+        self.mean, self.deviation = float(numbers[0]), float(numbers[1])
+
+    @classmethod
+    def of(cls, reference: Tensor) -> _Standard:
+        mean = float(reference.double().mean())
+        deviation = float(reference.double().std()) or 1.0
+        return cls(torch.tensor([mean, deviation], dtype=torch.float64))
 
     def __call__(self, scores: Tensor) -> Tensor:
         return (scores.double() - self.mean) / self.deviation
@@ -112,8 +151,13 @@ class _Standard:
 class _Ranks:
     """The share of the reference that is lower, a tie counting half."""
 
-    def __init__(self, reference: Tensor) -> None:
-        self.ordered = np.sort(reference.double().numpy())
+    def __init__(self, numbers: Tensor) -> None:
+        self.numbers = numbers
+        self.ordered = numbers.numpy()
+
+    @classmethod
+    def of(cls, reference: Tensor) -> _Ranks:
+        return cls(reference.double().sort().values)
 
     def __call__(self, scores: Tensor) -> Tensor:
         flat = scores.double().numpy().ravel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
-from gaug.errors import DataError
+from gaug.errors import ConfigError, DataError
 from gaug.graph import is_multilabel
 from gaug.pairs.ranking import OnShare
 
@@ -38,6 +39,17 @@ class RandomPredictor(EdgePredictor):
 
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         self.seed_ = seed
+
+    def _adapt(self, data: Data) -> None:
+        pass
+
+    def learned(self) -> dict[str, Tensor]:
+        """The seed."""
+        return {"seed": torch.tensor(self.seed_)}
+
+    def restore(self, learned: Mapping[str, Tensor]) -> None:
+        """Take over the seed."""
+        self.seed_ = int(learned["seed"])
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """A number in [0, 1) for each pair.  [2, n] → [n]"""
@@ -72,6 +84,11 @@ class OmniscientPredictor(RandomPredictor):
         if self.labels.dim() != 1 or is_multilabel(Data(y=self.labels)):
             raise DataError("The omniscient predictor needs one class a node.")
         super()._learn(data, seed, on_share)
+
+    def _adapt(self, data: Data) -> None:
+        raise ConfigError(
+            "The omniscient predictor knows the classes of one graph and says nothing of another."
+        )
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """At least 1 within a class, below 0 between classes, else in [0, 1).  [2, n] → [n]"""

@@ -25,9 +25,19 @@ class EmbeddingPredictor(EdgePredictor):
     def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
         """Embeddings of the nodes of a valid graph.  [N, d]"""
 
+    @abstractmethod
+    def _embed_again(self, data: Data) -> Tensor:
+        """Embeddings of the nodes of another graph by what was learned.  [N, d]"""
+
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
-        self.embeddings_ = self._embed(data, seed, on_share)
-        self._scores = InnerProductScores(self.embeddings_)
+        self._place(self._embed(data, seed, on_share))
+
+    def _adapt(self, data: Data) -> None:
+        self._place(self._embed_again(data))
+
+    def _place(self, embeddings: Tensor) -> None:
+        self.embeddings_ = embeddings
+        self._scores = InnerProductScores(embeddings)
         self.slack = self._scores.slack
 
     def edge_logits(self, pairs: Tensor) -> Tensor:

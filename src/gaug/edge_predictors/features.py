@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -49,26 +50,41 @@ class FeatureSimilarity(EdgePredictor):
 
     Args:
         config: Its settings.
+
+    Attributes:
+        weights_: The weight of each feature; None where they count as they are.  [F]
     """
 
     looks_at_features = True
+    weights_: np.ndarray | None
 
     def __init__(self, config: FeatureSimilarityConfig | None = None) -> None:
         self.config = config or FeatureSimilarityConfig()
 
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
-        weighted = self.config.weighting == "tfidf"
+        self.weights_ = rarity(data.x) if self.config.weighting == "tfidf" else None
+        self._adapt(data)
+
+    def _adapt(self, data: Data) -> None:
         self._dense: InnerProductScores | None = None
         if data.x.layout == torch.strided:
             x = data.x.double().cpu()
-            if weighted:
-                x = x * torch.from_numpy(inverse_document_frequency((x != 0).sum(dim=0).numpy(), x))
+            if self.weights_ is not None:
+                x = x * torch.from_numpy(self.weights_)
             norms = x.norm(dim=1, keepdim=True)
             self._dense = InnerProductScores(x / torch.where(norms > 0, norms, 1.0))
             self.slack = self._dense.slack
         else:
-            self._rows = unit_rows(to_scipy_features(data.x), weighted=weighted)
+            self._rows = unit_rows(to_scipy_features(data.x), self.weights_)
             self.slack = 0.0
+
+    def learned(self) -> dict[str, Tensor]:
+        """The weight of each feature, where they are weighted."""
+        return {} if self.weights_ is None else {"weights": torch.from_numpy(self.weights_)}
+
+    def restore(self, learned: Mapping[str, Tensor]) -> None:
+        """Take over the weights of the features."""
+        self.weights_ = learned["weights"].numpy() if "weights" in learned else None
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """The cosine of each pair.  [2, n] → [n]"""
@@ -92,18 +108,22 @@ class FeatureSimilarity(EdgePredictor):
         return torch.from_numpy(block.toarray().astype(np.float32))
 
 
-def inverse_document_frequency(counts: np.ndarray, x: Tensor | csr_matrix) -> np.ndarray:
+def rarity(x: Tensor | csr_matrix) -> np.ndarray:
     """The weight of each feature by the number of nodes that have it.  [F]"""
+    if isinstance(x, Tensor) and x.layout == torch.strided:
+        counts = (x != 0).sum(dim=0).cpu().numpy()
+    else:
+        rows = to_scipy_features(x) if isinstance(x, Tensor) else x
+        counts = np.bincount(rows.indices[rows.data != 0], minlength=rows.shape[1])
     return np.asarray(1 + np.log((1 + x.shape[0]) / (1 + counts)))
 
 
-def unit_rows(x: csr_matrix, *, weighted: bool) -> csr_matrix:
-    """Rows of length 1, their features weighted by rarity if asked; rows of zeros stay so."""
+def unit_rows(x: csr_matrix, weights: np.ndarray | None) -> csr_matrix:
+    """Rows of length 1, their features weighted if asked; rows of zeros stay so."""
     rows = x.astype(np.float64)
     rows.sort_indices()
-    if weighted:
-        counts = np.bincount(rows.indices[rows.data != 0], minlength=rows.shape[1])
-        rows.data = rows.data * inverse_document_frequency(counts, rows)[rows.indices]
+    if weights is not None:
+        rows.data = rows.data * weights[rows.indices]
     norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     scale = scipy.sparse.diags(1 / np.where(norms > 0, norms, 1.0))
     return csr_matrix(scale @ rows)

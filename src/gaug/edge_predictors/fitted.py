@@ -82,6 +82,15 @@ class UserPredictor(EdgePredictor):
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         self.wrapped.fit(data)
 
+    def _adapt(self, data: Data) -> None:
+        adapted = getattr(self.wrapped, "adapted", None)
+        if not callable(adapted):
+            raise ConfigError(
+                f"{type(self.wrapped).__name__} cannot score the nodes of another graph: it has no"
+                " method adapted(data), which gives a predictor for it without learning anew."
+            )
+        self.wrapped = adapted(data)
+
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """The score of each pair.  [2, n] → [n]"""
         self.check_pairs(pairs)

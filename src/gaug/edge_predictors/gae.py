@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -72,14 +74,31 @@ class GAE(EmbeddingPredictor):
         config: Its settings.
 
     Attributes:
-        embeddings_: What was learned.  [N, d]
+        embeddings_: Embeddings of the nodes.  [N, d]
+        encoder_: What was learned.
     """
 
     def __init__(self, config: GAEConfig | None = None) -> None:
         self.config = config or GAEConfig()
 
     def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
-        return train_autoencoder(data, self.config, seed, on_share)
+        embeddings, self.encoder_ = train_autoencoder(data, self.config, seed, on_share)
+        return embeddings
+
+    @torch.no_grad()
+    def _embed_again(self, data: Data) -> Tensor:
+        means: Tensor = self.encoder_(as_features(data.x), Adjacency.of(data))[0]
+        return means
+
+    def learned(self) -> dict[str, Tensor]:
+        """The weights of the encoder."""
+        return dict(self.encoder_.state_dict())
+
+    def restore(self, learned: Mapping[str, Tensor]) -> None:
+        """Take over the weights of an encoder."""
+        with torch.device("meta"):
+            self.encoder_ = Encoder(learned["first.weight"].size(0), self.config)
+        self.encoder_.load_state_dict(dict(learned), assign=True)
 
 
 class VGAE(GAE):
@@ -125,8 +144,8 @@ class Encoder(nn.Module):
 
 def train_autoencoder(
     data: Data, config: GAEConfig, seed: int, on_share: OnShare | None = None
-) -> Tensor:
-    """Embeddings of the epoch with the best AUC on the edges to choose by.  [N, d]"""
+) -> tuple[Tensor, Encoder]:
+    """Embeddings [N, d] and encoder of the epoch with the best AUC on the edges to choose by."""
     num_nodes = int(data.num_nodes)
     generator = torch.Generator().manual_seed(seed)
     kept, chosen_by = hold_out_edges(data, config.holdout_fraction, generator)
@@ -145,7 +164,7 @@ def train_autoencoder(
     optimiser = torch.optim.Adam(
         encoder.parameters(), lr=config.predictor_learning_rate, fused=True
     )
-    best_auc, best = -1.0, torch.empty(0)
+    best_auc, best, weights = -1.0, torch.empty(0), encoder.state_dict()
     for epoch in range(1, config.predictor_epochs + 1):
         optimiser.zero_grad()
         mean, log_deviation = encoder(features, adjacency)
@@ -171,7 +190,9 @@ def train_autoencoder(
             auc = roc_auc(scores.edge_logits(chosen_by), scores.edge_logits(negatives))
             if auc > best_auc:
                 best_auc, best = auc, embeddings
-    return best
+                weights = copy.deepcopy(encoder.state_dict())
+    encoder.load_state_dict(weights)
+    return best, encoder
 
 
 def kl_divergence(mean: Tensor, log_deviation: Tensor) -> Tensor:

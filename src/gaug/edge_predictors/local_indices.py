@@ -176,6 +176,9 @@ class _LocalIndex(EdgePredictor):
         self.adjacency_ = to_scipy(data.edge_index, self.num_nodes_).astype(np.float64)
         self.adjacency_.sort_indices()
 
+    def _adapt(self, data: Data) -> None:
+        self._learn(data, 0, lambda share: None)  # nothing in it is learned, only looked up
+
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """The score of each pair.  [2, n] → [n]"""
         self.check_pairs(pairs)

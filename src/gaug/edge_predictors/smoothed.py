@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,7 +17,7 @@ from torch_geometric.data import Data
 from gaug.config import Range, setting
 from gaug.edge_predictors.base import PredictorConfig
 from gaug.edge_predictors.embedded import EmbeddingPredictor
-from gaug.edge_predictors.features import unit_rows
+from gaug.edge_predictors.features import rarity, unit_rows
 from gaug.graph import to_scipy, to_scipy_features
 from gaug.pairs.ranking import OnShare
 
@@ -58,30 +59,73 @@ class SmoothedFeatures(EmbeddingPredictor):
 
     Attributes:
         embeddings_: Centred smoothed features of length 1.  [N, d]
+        weights_: The weight of each feature.  [F]
+        directions_: The principal directions; None where features are few and all count.  [d, F]
+        centre_: The mean of the smoothed features.  [d]
     """
+
+    weights_: np.ndarray
+    directions_: np.ndarray | None
+    centre_: np.ndarray
 
     def __init__(self, config: SmoothedFeaturesConfig | None = None) -> None:
         self.config = config or SmoothedFeaturesConfig()
 
     def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
-        sparse = data.x.layout != torch.strided
-        x = to_scipy_features(data.x) if sparse else csr_matrix(data.x.double().cpu().numpy())
-        latent = principal_coordinates(unit_rows(x, weighted=True), self.config.components)
+        x = _as_scipy(data.x)
+        self.weights_ = rarity(x)
+        rows = unit_rows(x, self.weights_)
+        latent, self.directions_ = principal_coordinates(rows, self.config.components)
         smooth = spread(latent, to_scipy(data.edge_index, self.num_nodes_), self.config.restart)
-        centred = torch.from_numpy(smooth - smooth.mean(axis=0))
-        norms = centred.norm(dim=1, keepdim=True)
-        return (centred / torch.where(norms > 0, norms, 1.0)).float()
+        self.centre_ = smooth.mean(axis=0)
+        return _unit_length(smooth - self.centre_)
+
+    def _embed_again(self, data: Data) -> Tensor:
+        rows = unit_rows(_as_scipy(data.x), self.weights_)
+        latent = rows.toarray() if self.directions_ is None else rows @ self.directions_.T
+        smooth = spread(latent, to_scipy(data.edge_index, self.num_nodes_), self.config.restart)
+        return _unit_length(smooth - self.centre_)
+
+    def learned(self) -> dict[str, Tensor]:
+        """Weights of the features, principal directions and the mean."""
+        found = {"weights": self.weights_, "centre": self.centre_}
+        if self.directions_ is not None:
+            found["directions"] = np.ascontiguousarray(self.directions_)
+        return {name: torch.from_numpy(value) for name, value in found.items()}
+
+    def restore(self, learned: Mapping[str, Tensor]) -> None:
+        """Take over weights, directions and mean."""
+        self.weights_, self.centre_ = learned["weights"].numpy(), learned["centre"].numpy()
+        self.directions_ = learned["directions"].numpy() if "directions" in learned else None
 
 
-def principal_coordinates(rows: csr_matrix, count: int) -> np.ndarray:
-    """Coordinates along the first right singular vectors; all columns if there are few.  [N, d]"""
+def _as_scipy(x: Tensor) -> csr_matrix:
+    if x.layout != torch.strided:
+        return to_scipy_features(x)
+    return csr_matrix(x.double().cpu().numpy())
+
+
+def _unit_length(centred: np.ndarray) -> Tensor:
+    rows = torch.from_numpy(centred)
+    norms = rows.norm(dim=1, keepdim=True)
+    return (rows / torch.where(norms > 0, norms, 1.0)).float()
+
+
+def principal_coordinates(rows: csr_matrix, count: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Coordinates along the first right singular vectors, and these vectors.  [N, d], [d, F]
+
+    Where there are few columns they are the coordinates themselves, and there are no vectors.
+    """
     if rows.nnz == 0:
-        return np.zeros((rows.shape[0], 1))
-    if min(rows.shape) <= count + 1:
-        return np.asarray(rows.toarray())  # few nodes or few features: small either way
+        return np.zeros((rows.shape[0], 1)), np.zeros((1, rows.shape[1]))
+    if rows.shape[1] <= count + 1:
+        return np.asarray(rows.toarray()), None
+    if rows.shape[0] <= count + 1:
+        _, _, right = np.linalg.svd(rows.toarray(), full_matrices=False)
+        return np.asarray(rows @ right.T), right
     # A fixed start makes the result the same each time.
-    left, values, _ = svds(rows, k=count, v0=np.ones(min(rows.shape)))
-    return np.asarray(left * values)
+    left, values, right = svds(rows, k=count, v0=np.ones(min(rows.shape)))
+    return np.asarray(left * values), right
 
 
 def spread(start: np.ndarray, adjacency: csr_matrix, restart: float) -> np.ndarray:

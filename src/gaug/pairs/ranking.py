@@ -52,6 +52,10 @@ class RankedPairs:
         """The first ones."""
         return RankedPairs(self.pairs[:, :count], self.logits[:count])
 
+    def to(self, device: torch.device) -> RankedPairs:
+        """The pairs on another device."""
+        return RankedPairs(self.pairs.to(device), self.logits.to(device))
+
 
 def top_non_edges(
     scores: PairScores,
@@ -59,6 +63,7 @@ def top_non_edges(
     num_nodes: int,
     count: int,
     *,
+    among_first: int | None = None,
     block_elements: int | None = None,
     on_share: OnShare | None = None,
 ) -> RankedPairs:
@@ -69,14 +74,16 @@ def top_non_edges(
         edges: Undirected edges, each once as (smaller id, larger id).  [2, E]
         num_nodes: Number of nodes.
         count: How many.
+        among_first: Only pairs with an end among so many first nodes; None: all.
         block_elements: Scores computed at a time; changes memory and speed, never the result.
         on_share: Called with the share of the work that is done.
     """
-    check_count(count, num_nodes, edges.size(1))
+    check_count(count, num_nodes, edges, among_first)
     block_elements = block_elements or max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
     edge_keys = pair_keys(edges, num_nodes).sort().values.numpy()
     best = _BestPairs(count, scores.slack)
-    for start, stop in row_blocks(num_nodes, block_elements):
+    # A pair is looked at from its smaller id.
+    for start, stop in row_blocks(num_nodes, block_elements, among_first):
         block = scores.score_rows(start, stop, start)  # [b, N - start]
         highest = float(block.max())
         check_not_nan(highest)
@@ -98,6 +105,7 @@ def top_non_edges_per_node(
     num_nodes: int,
     count: int,
     *,
+    among_first: int | None = None,
     block_elements: int | None = None,
     on_share: OnShare | None = None,
 ) -> RankedPairs:
@@ -105,13 +113,17 @@ def top_non_edges_per_node(
 
     In a round each node offers the best partner that it has not offered yet; a pair counts in the
     first round in which either end offers it. Rounds follow each other until ``count`` pairs are
-    there; within a round the higher score comes first, then the smaller ids.
+    there; within a round the higher score comes first, then the smaller ids. With ``among_first``
+    only these nodes offer.
     """
-    check_count(count, num_nodes, edges.size(1))
+    check_count(count, num_nodes, edges, among_first)
     block_elements = block_elements or max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
-    rounds = max(1, -(-2 * count // num_nodes))  # each round brings N / 2 new pairs at least
+    offering = num_nodes if among_first is None else among_first
+    rounds = max(1, -(-2 * count // offering))  # each brings a new pair for two nodes at least
     while True:
-        round_of, values, keys = _offers(scores, edges, num_nodes, rounds, block_elements, on_share)
+        round_of, values, keys = _offers(
+            scores, edges, num_nodes, offering, rounds, block_elements, on_share
+        )
         if keys.size >= count:
             break
         rounds *= 2  # nodes that are joined to almost all others offer fewer
@@ -134,9 +146,17 @@ def bottom_edges(scores: PairScores, edges: Tensor, num_nodes: int, count: int) 
     return _ranked(values[order], keys[order], num_nodes)
 
 
-def check_count(count: int, num_nodes: int, num_edges: int) -> None:
+def num_non_edges(num_nodes: int, edges: Tensor, among_first: int | None = None) -> int:
+    """Number of pairs that are no edges, of all or of those with an end among the first nodes."""
+    others = 0 if among_first is None else num_nodes - among_first
+    inside = 0 if among_first is None else int((edges.min(dim=0).values >= among_first).sum())
+    pairs = num_nodes * (num_nodes - 1) // 2 - others * (others - 1) // 2
+    return pairs - (edges.size(1) - inside)
+
+
+def check_count(count: int, num_nodes: int, edges: Tensor, among_first: int | None = None) -> None:
     """Raise if there are not so many non-edges."""
-    free = num_nodes * (num_nodes - 1) // 2 - num_edges
+    free, num_edges = num_non_edges(num_nodes, edges, among_first), edges.size(1)
     if not 0 <= count <= free:
         raise DataError(
             f"The number of edges to add must be from 0 to the number of non-edges ({free}),"
@@ -154,12 +174,15 @@ def check_not_nan(highest: float) -> None:
         )
 
 
-def row_blocks(num_nodes: int, block_elements: int) -> list[tuple[int, int]]:
+def row_blocks(
+    num_nodes: int, block_elements: int, num_rows: int | None = None
+) -> list[tuple[int, int]]:
     """Ranges of rows whose part from the diagonal on has about so many elements."""
     blocks, start = [], 0
-    while start < num_nodes:
+    num_rows = num_nodes if num_rows is None else num_rows
+    while start < num_rows:
         height = max(1, block_elements // (num_nodes - start))
-        stop = min(num_nodes, start + min(height, 4096))
+        stop = min(num_rows, start + min(height, 4096))
         blocks.append((start, stop))
         start = stop
     return blocks
@@ -236,11 +259,12 @@ def _offers(
     scores: PairScores,
     edges: Tensor,
     num_nodes: int,
+    num_rows: int,
     rounds: int,
     block_elements: int,
     on_share: OnShare | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each pair that a node offers in the first rounds: its first round, score and key."""
+    """For each pair that one of the first nodes offers in the first rounds: round, score, key."""
     adjacency = torch.cat([edges, edges.flip(0)], dim=1)
     order = torch.argsort(adjacency[0], stable=True)
     neighbour = adjacency[1, order]
@@ -250,8 +274,8 @@ def _offers(
     rounds = min(rounds, num_nodes - 1)
     found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     height = max(1, min(4096, block_elements // num_nodes))
-    for start in range(0, num_nodes, height):
-        stop = min(num_nodes, start + height)
+    for start in range(0, num_rows, height):
+        stop = min(num_rows, start + height)
         block = scores.score_rows(start, stop, 0).clone()
         check_not_nan(float(block.max()))
         degrees = starts[start + 1 : stop + 1] - starts[start:stop]
@@ -274,7 +298,7 @@ def _offers(
         kept = rank < rounds
         found.append((rank[kept], values[kept], keys[kept]))
         if on_share is not None:
-            on_share(stop / num_nodes)
+            on_share(stop / num_rows)
     rank, values, keys = (np.concatenate(parts) for parts in zip(*found, strict=True))
     first = np.lexsort((rank, keys))
     rank, values, keys = rank[first], values[first], keys[first]

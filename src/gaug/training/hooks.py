@@ -20,8 +20,8 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 import torch
@@ -94,12 +94,14 @@ class RoundResult:
         val_score: Score on the validation nodes; NaN where nothing is chosen by them.
         val_loss: Loss there; NaN likewise.
         predict: Its chosen weights as a function.
+        weights: Its chosen weights by name.
     """
 
     round: Round
     val_score: float
     val_loss: float
     predict: Predict
+    weights: Mapping[str, Tensor] = field(default_factory=dict)
 
     def improves_on(self, earlier: RoundResult) -> bool:
         """Whether it counts rather than an earlier one: by validation score, then by loss.
@@ -152,9 +154,14 @@ class AugmentedRun:
 
     def combine(self, results: Sequence[RoundResult]) -> Tensor:
         """Class probabilities that the run stands for: by default the best round's.  [N, C]"""
-        chosen = [result for result in results if not result.round.pretraining]
-        best = functools.reduce(lambda a, b: b if b.improves_on(a) else a, chosen)
+        best = best_round(results)
         return best.predict(best.round.adjacency)
+
+
+def best_round(results: Sequence[RoundResult]) -> RoundResult:
+    """The round that counts of those that were chosen from; see `RoundResult.improves_on`."""
+    chosen = [result for result in results if not result.round.pretraining]
+    return functools.reduce(lambda a, b: b if b.improves_on(a) else a, chosen)
 
 
 class Augmentation(ABC):

@@ -248,7 +248,7 @@ class _Trainer:
             model.load_state_dict(kept)
             return logits.sigmoid() if self.task.multilabel else logits.softmax(dim=1)
 
-        result = RoundResult(current, score, loss, predict)
+        result = RoundResult(current, score, loss, predict, state)
         self.results.append(result)
         return result
 

@@ -1,0 +1,95 @@
+"""What GAug-O has learned about the edges of a graph: probabilities, and graphs drawn from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.adjacency import Adjacency
+from gaug.augment.edge_distribution import EdgeDistribution
+from gaug.augment.edge_sampling import sample_blocked, sample_dense
+from gaug.augment.sampled_adjacency import Interpolated
+from gaug.errors import DataError
+from gaug.graph import undirected_pairs
+
+# Pairs whose probabilities are computed at a time, to bound memory.
+_PAIRS_AT_A_TIME = 1 << 18
+
+
+@dataclass(frozen=True)
+class LearnedEdges:
+    """The probability of each pair of nodes of one graph.
+
+    Attributes:
+        prepared: Embeddings from `EdgeDistribution.prepare`.  [N, d]
+        original: The graph as it is.
+        distribution: How they become probabilities.
+        weigh_all: Whether a graph has all pairs with their probabilities as weights, instead of
+            a draw (``variant=no-sampling``).
+        dense: Whether a draw holds all pairs at once (``engine=dense``).
+    """
+
+    prepared: Tensor
+    original: Adjacency
+    distribution: EdgeDistribution
+    weigh_all: bool = False
+    dense: bool = False
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], prepared: Tensor, original: Adjacency) -> LearnedEdges:
+        """What was learned with these settings of `gaug.augment.gaug_o.GAugOConfig`."""
+        variant = settings["variant"]
+        distribution = EdgeDistribution(
+            settings["alpha"],
+            settings["temperature"],
+            "max-normalised" if variant == "random" else settings["edge_probability"],
+            "rounding" if variant == "rounding" else "bernoulli",
+        )
+        return cls(
+            prepared,
+            original,
+            distribution,
+            weigh_all=variant == "no-sampling",
+            dense=settings["engine"] == "dense",
+        )
+
+    @torch.no_grad()
+    def probabilities(self, pairs: Tensor) -> Tensor:
+        """P of pairs of nodes, which a sample joins with that probability.  [2, n] → [n]"""
+        if pairs.dim() != 2 or pairs.size(0) != 2:
+            raise DataError(f"pairs must have shape [2, n], got {list(pairs.shape)}.")
+        num_nodes = self.original.num_nodes
+        outside = pairs[(pairs < 0) | (pairs >= num_nodes)]
+        if outside.numel():
+            raise DataError(
+                f"pairs must hold node ids from 0 to {num_nodes - 1}, got {int(outside[0])}."
+            )
+        ordered = pairs.long().to(self.prepared.device).sort(dim=0).values
+        edges = undirected_pairs(self.original.edge_index)
+        p = torch.cat(
+            [
+                self.distribution.of_pairs(self.prepared, part, edges)
+                for part in torch.split(ordered, _PAIRS_AT_A_TIME, dim=1)
+            ]
+        )
+        return torch.where(ordered[0] == ordered[1], 0.0, p.clamp(0, 1))
+
+    def sample(self, seed: int) -> Adjacency:
+        """A graph that carries gradient to the embeddings."""
+        if self.weigh_all:
+            return Interpolated(self.prepared, self.original, self.distribution)
+        sample = sample_dense if self.dense else sample_blocked
+        return sample(self.prepared, self.original, self.distribution, seed)
+
+    @torch.no_grad()
+    def sample_graph(self, seed: int) -> Data:
+        """A graph as a list of edges, without features and labels."""
+        data = self.sample(seed).to_data()
+        if not self.weigh_all:
+            del data.edge_weight  # ones
+        return data

@@ -1,0 +1,1 @@
+"""Fitted classifiers: what they predict, and how they are saved."""

@@ -1,0 +1,191 @@
+"""A fitted classifier: predicts the classes of nodes, of the graph of the fit or of another."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from gaug.adjacency import Adjacency
+from gaug.classifier.facts import Facts, GraphInfo
+from gaug.classifier.files import write_folder
+from gaug.errors import DataError
+from gaug.graph import standardise
+from gaug.models.base import as_features
+from gaug.models.choice import ModelChoice
+from gaug.provenance import software_versions
+from gaug.training.hooks import MethodConfig
+from gaug.training.loop import TrainingConfig, apply_model
+
+C = TypeVar("C", bound="NodeClassifier")
+
+_NETWORK = "network."
+_METHOD = "method."
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What all fitted classifiers have.
+
+    Attributes:
+        choice: Which model it is.
+        network: The trained model; None where a method needs none to predict.
+        method: Settings of the method.
+        training: Settings of the loop.
+        facts: What it was fitted to.
+        parts: Settings of the method's edge predictors, by name.
+    """
+
+    choice: ModelChoice
+    network: nn.Module | None
+    method: MethodConfig
+    training: TrainingConfig
+    facts: Facts
+    parts: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+
+
+class NodeClassifier:
+    """A fitted classifier; ``fit`` of a method and `gaug.load` make one.
+
+    It predicts on the graph of the fit, or on one with other nodes and edges and the same
+    features. This class predicts on the graph as it is given, as no augmentation and DropEdge do;
+    methods that change the graph have classes of their own.
+
+    Args:
+        fitted: The trained model with its settings.
+    """
+
+    def __init__(self, fitted: Fitted) -> None:
+        self.fitted = fitted
+
+    @property
+    def facts(self) -> Facts:
+        """What it was fitted to, and how well."""
+        return self.fitted.facts
+
+    @property
+    def class_names(self) -> list[str]:
+        """A name for each class, in the order of the columns of `predict_proba`."""
+        return self.facts.class_names
+
+    def predict_proba(self, data: Data, *, info: GraphInfo | None = None) -> Tensor:
+        """Class probabilities of every node; labels and masks are not looked at.  [N, C]
+
+        Where a node may have several labels, the probability of each label.
+
+        Args:
+            data: The graph of the fit, or another with the same features.
+            info: Names of its nodes and features, where they have some.
+        """
+        info = info or GraphInfo()
+        valid = self._valid(data)
+        self.facts.check_features(int(valid.x.size(1)), info)
+        with torch.no_grad():
+            return self._probabilities(valid, info)
+
+    def predict(self, data: Data, *, info: GraphInfo | None = None) -> Tensor:
+        """The likeliest class of every node [N], or 0/1 for each of several labels [N, C].
+
+        Args:
+            data: The graph of the fit, or another with the same features.
+            info: Names of its nodes and features, where they have some.
+        """
+        probabilities = self.predict_proba(data, info=info)
+        if self.facts.multilabel:
+            return (probabilities > 0.5).long()
+        return probabilities.argmax(dim=1)
+
+    def save(self, folder: str | Path) -> None:
+        """Write it to a folder as JSON and safetensors; `gaug.load` reads it.
+
+        Args:
+            folder: A new folder, an empty one, or one with a saved classifier, which is replaced.
+        """
+        fitted = self.fitted
+        network = {} if fitted.network is None else fitted.network.state_dict()
+        description = {
+            "gaug_version": software_versions()["gaug"],
+            "model": {
+                "name": fitted.choice.name,
+                "of_a_user": fitted.choice.is_users,
+                "settings": fitted.choice.config.to_dict(),
+            },
+            "method": {"name": fitted.method.name, "settings": fitted.method.to_dict()},
+            "predictors": {name: dict(part) for name, part in fitted.parts.items()},
+            "training": fitted.training.to_dict(),
+            "facts": dataclasses.asdict(fitted.facts),
+        }
+        tensors = {_NETWORK + name: value for name, value in network.items()}
+        tensors |= {_METHOD + name: value for name, value in self._tensors().items()}
+        write_folder(Path(folder), description, tensors)
+
+    @classmethod
+    def restored(
+        cls: type[C],
+        fitted: Fitted,
+        tensors: Mapping[str, Tensor],  # noqa: ARG003 – for classes that have some
+    ) -> C:
+        """The classifier from its parts and the tensors of its method, as `save` wrote them."""
+        return cls(fitted)
+
+    def __repr__(self) -> str:
+        fitted = self.fitted
+        text = f"{type(self).__name__}(model={fitted.choice.name!r}, method={fitted.method.name!r}"
+        scores = self.facts.score_text()
+        return f"{text}, {scores})" if scores else f"{text})"
+
+    def _probabilities(self, valid: Data, info: GraphInfo) -> Tensor:
+        """Class probabilities on a valid graph with the right features.  [N, C]"""
+        return self._apply(valid, Adjacency.of(valid))
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """What the method needs to predict, besides the weights of the model."""
+        return {}
+
+    def _apply(self, valid: Data, adjacency: Adjacency) -> Tensor:
+        network = self.fitted.network
+        assert network is not None
+        network.to(valid.edge_index.device).eval()
+        logits = apply_model(network, as_features(valid.x), adjacency)
+        return logits.sigmoid() if self.facts.multilabel else logits.softmax(dim=1)
+
+    def _valid(self, data: Data) -> Data:
+        if data.x is None:
+            raise DataError(
+                "The graph has no features x; the model was fitted to a graph that has."
+            )
+        # Of an unlabelled graph nothing else is needed, and nothing else should be checked.
+        bare = Data(x=data.x, edge_index=data.edge_index, num_nodes=data.num_nodes)
+        if data.get("edge_weight") is not None:
+            bare.edge_weight = data.edge_weight
+        valid, notes = standardise(bare)
+        if notes:
+            warnings.warn(" ".join(notes), stacklevel=4)
+        return keep_layout(valid, data, self.fitted.choice)
+
+
+def keep_layout(valid: Data, data: Data, choice: ModelChoice) -> Data:
+    """Dense features stay dense where a module of a user's will see them."""
+    if choice.is_users and data.x is not None and data.x.layout == torch.strided:
+        valid.x = data.x.float()
+    return valid
+
+
+def split_tensors(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Saved tensors as those of the network and those of the method."""
+
+    def under(prefix: str) -> dict[str, Tensor]:
+        return {
+            name.removeprefix(prefix): value
+            for name, value in tensors.items()
+            if name.startswith(prefix)
+        }
+
+    return under(_NETWORK), under(_METHOD)

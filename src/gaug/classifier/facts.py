@@ -1,0 +1,137 @@
+"""What a fitted classifier knows of the graph that it was fitted to, besides its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gaug.errors import DataError
+
+
+@dataclass(frozen=True)
+class GraphInfo:
+    """What the owner of a graph calls its parts; everything may be left out.
+
+    Attributes:
+        node_ids: A name for each node; by default its number.
+        class_names: A name for each class; by default its number.
+        feature_names: A name for each feature.
+        feature_scaling: How the features were scaled (see `gaug.data.features`).
+    """
+
+    node_ids: Sequence[str] | None = None
+    class_names: Sequence[str] | None = None
+    feature_names: Sequence[str] | None = None
+    feature_scaling: str | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a classifier was fitted to, and how well.
+
+    Attributes:
+        in_features: Width of the features.
+        num_classes: Number of classes.
+        multilabel: Whether a node may have several labels.
+        num_nodes: Nodes of the graph.
+        graph_hash: Fingerprint of its nodes, edges and features.
+        seed: Seed of the fit.
+        best_epoch: The chosen epoch.
+        epochs: Epochs trained in all rounds.
+        val_score: Micro-F1 in percent on the validation nodes, where there were some.
+        test_score: The same on the test nodes.
+        warning: What a user should know of the fit, if something is wrong.
+        class_names: A name for each class.
+        node_ids: A name for each node; None where they are numbered.
+        feature_names: A name for each feature, where they have some.
+        feature_scaling: How the features were scaled, where that is known.
+    """
+
+    in_features: int
+    num_classes: int
+    multilabel: bool
+    num_nodes: int
+    graph_hash: str
+    seed: int
+    best_epoch: int
+    epochs: int
+    val_score: float | None
+    test_score: float | None
+    warning: str | None
+    class_names: list[str]
+    node_ids: list[str] | None = None
+    feature_names: list[str] | None = None
+    feature_scaling: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, names, count in (
+            ("class_names", self.class_names, self.num_classes),
+            ("node_ids", self.node_ids, self.num_nodes),
+            ("feature_names", self.feature_names, self.in_features),
+        ):
+            if names is not None and len(names) != count:
+                raise DataError(f"{name} must have {count} names, got {len(names)}.")
+        if self.node_ids is not None and len(set(self.node_ids)) != self.num_nodes:
+            raise DataError("node_ids must all be different, got some twice.")
+
+    def check_features(self, width: int, info: GraphInfo) -> None:
+        """Raise, and say how, if the features of a graph are not those of the fit."""
+        names, theirs = self.feature_names, info.feature_names
+        if names is not None and theirs is not None and list(theirs) != names:
+            raise DataError(_different_names(names, list(theirs)))
+        if width != self.in_features:
+            raise DataError(
+                f"The model was fitted to {self.in_features} features a node, and this graph has"
+                f" {width}. Give the same features in the same order."
+            )
+        scalings = (self.feature_scaling, info.feature_scaling)
+        if None not in scalings and scalings[0] != scalings[1]:
+            raise DataError(
+                f"The model was fitted to features scaled by {scalings[0]!r}, and those of this"
+                f" graph are scaled by {scalings[1]!r}. Load it with"
+                f" feature_scaling={scalings[0]}."
+            )
+
+    def places(self, num_nodes: int, info: GraphInfo) -> Tensor:
+        """Where the nodes of the fit are in another graph, -1 for those that are gone.  [N]
+
+        By node ids where both graphs have them, else by number.
+        """
+        if self.node_ids is None and info.node_ids is None:
+            node = torch.arange(self.num_nodes)
+            return torch.where(node < num_nodes, node, -1)
+        if self.node_ids is None or info.node_ids is None:
+            which = "this graph" if info.node_ids is None else "the graph of the fit"
+            raise DataError(
+                f"The nodes of {which} have no ids, so nobody knows which of its nodes are which"
+                " of the other's. Give node_ids for both graphs or for none."
+            )
+        if len(info.node_ids) != num_nodes:
+            raise DataError(f"node_ids must have {num_nodes} names, got {len(info.node_ids)}.")
+        place_of = {name: place for place, name in enumerate(info.node_ids)}
+        return torch.tensor([place_of.get(name, -1) for name in self.node_ids])
+
+    def score_text(self) -> str:
+        """The scores in words, for a person."""
+        parts = [("validation", self.val_score), ("test", self.test_score)]
+        return ", ".join(f"{part} {score:.1f}" for part, score in parts if score is not None)
+
+
+def _different_names(fitted: list[str], given: list[str]) -> str:
+    missing = sorted(set(fitted) - set(given))
+    extra = sorted(set(given) - set(fitted))
+    if not missing and not extra:
+        place = next(i for i, (a, b) in enumerate(zip(fitted, given, strict=False)) if a != b)
+        return (
+            f"The features are in another order than in the fit: feature {place} is"
+            f" {given[place]!r}, and was {fitted[place]!r}. Put the columns in the same order."
+        )
+    parts = [
+        f"{len(names)} {what} ({', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''})"
+        for what, names in (("missing", missing), ("not known", extra))
+        if names
+    ]
+    return f"The features are not those of the fit: {', '.join(parts)}."

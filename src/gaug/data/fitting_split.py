@@ -1,0 +1,78 @@
+"""Which nodes a classifier is fitted to and which choose its epoch, where a user does not say."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.data.splits import PARTS
+from gaug.errors import DataError
+from gaug.graph import is_multilabel
+
+#: Share of each class that is kept for validation where there is no ``val_mask``.
+VAL_FRACTION = 0.2
+
+
+def with_fitting_masks(data: Data, *, validate: bool = True, seed: int = 0) -> Data:
+    """A copy of a valid graph with all three masks.
+
+    Masks that are there are used. Without a ``train_mask`` every labelled node is a training node
+    that is in no other mask. Without a ``val_mask`` a fifth of the training nodes of each class,
+    drawn at random and at least one of two, is for validation instead. There are no test nodes
+    unless ``test_mask`` names some.
+
+    Args:
+        data: A valid graph with labels, -1 for nodes whose class is not known.
+        validate: Whether validation nodes are needed; otherwise none are drawn.
+        seed: Seed of the draw.
+    """
+    if data.y is None:
+        raise DataError("The graph has no labels y: there is nothing to learn from.")
+    num_nodes = int(data.num_nodes)
+    masks = {part: _given(data, part) for part in PARTS}
+    train, val, test = (masks[part] for part in PARTS)
+    nobody = torch.zeros(num_nodes, dtype=torch.bool)
+    if train is None:
+        known = torch.ones_like(nobody) if is_multilabel(data) else data.y.cpu() >= 0
+        train = known & ~(nobody if val is None else val) & ~(nobody if test is None else test)
+    if not bool(train.any()):
+        raise DataError("There are no training nodes: give labels, or a train_mask that has some.")
+    if val is None:
+        val = _drawn(train, data, seed) if validate else nobody
+        train = train & ~val
+    result = data.clone()
+    for part, mask in zip(PARTS, (train, val, nobody if test is None else test), strict=True):
+        result[f"{part}_mask"] = mask.to(data.y.device)
+    return result
+
+
+def _given(data: Data, part: str) -> Tensor | None:
+    mask: Tensor | None = data.get(f"{part}_mask")
+    if mask is None:
+        return None
+    if mask.dtype != torch.bool or mask.shape != (int(data.num_nodes),):
+        raise DataError(
+            f"{part}_mask must have one truth value a node ({data.num_nodes}),"
+            f" got {mask.dtype} of shape {list(mask.shape)}."
+        )
+    return mask.cpu()
+
+
+def _drawn(train: Tensor, data: Data, seed: int) -> Tensor:
+    nodes = train.nonzero().flatten().numpy()
+    labels = data.y.argmax(dim=1) if is_multilabel(data) else data.y
+    of_class = labels.cpu().numpy()[nodes]
+    generator = np.random.default_rng(seed)
+    chosen = torch.zeros_like(train)
+    for label in np.unique(of_class[of_class >= 0]):
+        members = generator.permutation(nodes[of_class == label])
+        count = max(int(VAL_FRACTION * members.size), int(members.size > 1))
+        chosen[torch.from_numpy(members[:count])] = True
+    if not bool(chosen.any()):
+        raise DataError(
+            "There are no nodes to validate on: no class has two labelled nodes."
+            " Give a val_mask, or set selection='last'."
+        )
+    return chosen
