@@ -21,10 +21,14 @@ if TYPE_CHECKING:
         GAugOConfig,
         NoAugmentation,
     )
+    from gaug.augment.loading import load
+    from gaug.classifier.base import NodeClassifier
+    from gaug.classifier.facts import GraphInfo
     from gaug.data.catalog import load_graph
     from gaug.data.splits import SplitConfig, make_split
     from gaug.data.synthetic import SyntheticConfig, planted_graph
     from gaug.errors import GaugError
+    from gaug.evaluation import Evaluation, evaluate
     from gaug.experiment import Experiment, run_experiment, summarise
     from gaug.graph import standardise
     from gaug.models import (
@@ -50,6 +54,7 @@ _HOMES = {
     "BGCNConfig": "gaug.augment",
     "DropEdge": "gaug.augment",
     "DropEdgeConfig": "gaug.augment",
+    "Evaluation": "gaug.evaluation",
     "Experiment": "gaug.experiment",
     "GAT": "gaug.models",
     "GATConfig": "gaug.models",
@@ -59,6 +64,7 @@ _HOMES = {
     "GCN": "gaug.models",
     "GCNConfig": "gaug.models",
     "GaugError": "gaug.errors",
+    "GraphInfo": "gaug.classifier.facts",
     "GraphSAGE": "gaug.models",
     "GraphSAGEConfig": "gaug.models",
     "JKNet": "gaug.models",
@@ -66,10 +72,13 @@ _HOMES = {
     "MLP": "gaug.models",
     "MLPConfig": "gaug.models",
     "NoAugmentation": "gaug.augment",
+    "NodeClassifier": "gaug.classifier.base",
     "RunRecord": "gaug.store",
     "SplitConfig": "gaug.data.splits",
     "Store": "gaug.store",
     "SyntheticConfig": "gaug.data.synthetic",
+    "evaluate": "gaug.evaluation",
+    "load": "gaug.augment.loading",
     "load_graph": "gaug.data.catalog",
     "make_split": "gaug.data.splits",
     "planted_graph": "gaug.data.synthetic",
@@ -88,6 +97,7 @@ __all__ = [
     "BGCNConfig",
     "DropEdge",
     "DropEdgeConfig",
+    "Evaluation",
     "Experiment",
     "GATConfig",
     "GAugM",
@@ -95,16 +105,20 @@ __all__ = [
     "GAugOConfig",
     "GCNConfig",
     "GaugError",
+    "GraphInfo",
     "GraphSAGE",
     "GraphSAGEConfig",
     "JKNet",
     "JKNetConfig",
     "MLPConfig",
     "NoAugmentation",
+    "NodeClassifier",
     "RunRecord",
     "SplitConfig",
     "Store",
     "SyntheticConfig",
+    "evaluate",
+    "load",
     "load_graph",
     "make_split",
     "planted_graph",

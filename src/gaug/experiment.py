@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,21 +17,27 @@ from gaug.data.splits import SplitConfig, make_split
 from gaug.edge_predictors import PREDICTOR_CONFIGS, PredictorConfig
 from gaug.errors import ConfigError
 from gaug.graph import graph_hash
-from gaug.measure import measured
-from gaug.models import MODEL_CONFIGS, build_model, model_config
+from gaug.models import MODEL_CONFIGS, model_config
 from gaug.models.base import ModelConfig
-from gaug.provenance import checkout_commit, software_versions
-from gaug.store import RunKey, RunRecord, Store
-from gaug.training.hooks import Augmentation, MethodConfig
+from gaug.models.choice import ModelChoice
+from gaug.runs import Subject, check_counts, run_repeatedly
+from gaug.store import RunRecord, Store
+from gaug.summary import mean_and_spread, spread, summarise
+from gaug.training.hooks import MethodConfig
 from gaug.training.loop import (
-    OnEpoch,
-    Optimisation,
     TrainingConfig,
-    apply_model,
-    train_run,
 )
-from gaug.training.repeat import OnProgress, repeat, run_seed
+from gaug.training.repeat import OnProgress
 from gaug.training.task import Task
+
+__all__ = [
+    "Experiment",
+    "check_device",
+    "mean_and_spread",
+    "run_experiment",
+    "spread",
+    "summarise",
+]
 
 
 @dataclass(frozen=True)
@@ -64,9 +69,6 @@ class Experiment:
     seed: int = 0
     threads: int = 1
     device: str = "cpu"
-
-    #: How epoch and hyper-parameters are chosen: on validation nodes, never on test nodes.
-    protocol = "validation"
 
     @classmethod
     def of(
@@ -141,62 +143,6 @@ class Experiment:
         return {name: config.to_dict() for name, config in self.parts.items()}
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What one run came to and what it cost: the part of a record that is measured."""
-
-    val_score: float | None
-    test_score: float
-    best_epoch: int
-    epochs: int
-    seconds: float
-    peak_memory_mb: float
-    history: list[dict[str, float]] | None
-    warning: str | None
-
-
-@dataclass(frozen=True)
-class _TrainingJob:
-    """One run of an experiment, with everything that all runs share."""
-
-    task: Task
-    method: Augmentation
-    model: ModelConfig
-    training: TrainingConfig
-    seed: int
-    keep_history: bool
-
-    @property
-    def epochs(self) -> int:
-        return self.method.max_epochs(self.training.epochs)
-
-    def build(self) -> Any:
-        return build_model(self.model, self.task.in_features, self.task.num_classes)
-
-    def __call__(self, run: int, on_epoch: OnEpoch) -> Outcome:
-        with measured() as cost:
-            result = train_run(
-                self.task,
-                self.build,
-                self.method,
-                Optimisation(self.model.learning_rate, self.model.weight_decay),
-                self.training,
-                run_seed(self.seed, run),
-                keep_history=self.keep_history,
-                on_epoch=on_epoch,
-            )
-        return Outcome(
-            val_score=result.val_score,
-            test_score=result.test_score,
-            best_epoch=result.best_epoch,
-            epochs=result.epochs,
-            seconds=cost.seconds,
-            peak_memory_mb=cost.peak_memory_mb,
-            history=result.history if self.keep_history else None,
-            warning=result.warning,
-        )
-
-
 def run_experiment(
     experiment: Experiment,
     *,
@@ -227,48 +173,37 @@ def run_experiment(
     Returns:
         The records in the order of their run numbers.
     """
-    if runs < 1:
-        raise ConfigError(f"runs must be at least 1, got {runs}.")
-    if workers < 1:
-        raise ConfigError(f"workers must be at least 1, got {workers}.")
-    records = [] if records is None else records
+    check_counts(runs, workers)
     if store is not None:
         store.check_writable()
     data = load_graph(experiment.graph, root, experiment.data.feature_scaling)
     kind = experiment.split or find_entry(experiment.graph).split
     split = make_split(data, kind, experiment.split_config)
     task = Task.of(split.apply(data)).to(experiment.device)
-    keys = [_key(experiment, graph_hash(data), split.hash, run) for run in range(runs)]
-    known = store.find([key.identity for key in keys]) if store is not None and resume else {}
-    if keep_history:
-        known = {name: record for name, record in known.items() if record.history is not None}
-    records += [known[key.identity] for key in keys if key.identity in known]
-    missing = [key.run for key in keys if key.identity not in known]
-    if on_progress is not None:
-        on_progress(len(records))
-    if not missing:
-        return sorted(records, key=lambda record: record.run)
     labels = task.labels.cpu() if "omniscient" in experiment.parts else None
-    method = build_method(experiment.method, experiment.parts, labels=labels)
-    method = method.prepare(task.visible(), experiment.seed)
-    job = _TrainingJob(
-        task, method, experiment.model, experiment.training, experiment.seed, keep_history
+    subject = Subject(
+        graph=experiment.graph,
+        graph_hash=graph_hash(data),
+        split=split.name,
+        split_hash=split.hash,
+        task=task,
+        model=ModelChoice.of(experiment.model),
+        method=build_method(experiment.method, experiment.parts, labels=labels),
+        training=experiment.training,
+        config=experiment.config,
+        seed=experiment.seed,
+        threads=experiment.threads,
     )
-    if workers > 1:
-        apply_model(job.build(), task.features, task.adjacency)  # so that workers share its layout
-    offset = len(records)
-
-    def report(done: float) -> None:
-        if on_progress is not None:
-            on_progress(offset + done)
-
-    results = repeat(job, missing, workers=workers, threads=experiment.threads, on_progress=report)
-    for run, outcome in results:
-        record = _record(experiment, keys[run], split.name, outcome)
-        if store is not None:
-            store.add(record)
-        records.append(record)
-    return sorted(records, key=lambda record: record.run)
+    return run_repeatedly(
+        subject,
+        runs=runs,
+        workers=workers,
+        store=store,
+        resume=resume,
+        keep_history=keep_history,
+        on_progress=on_progress,
+        records=records,
+    )
 
 
 def check_device(device: str) -> None:
@@ -280,72 +215,3 @@ def check_device(device: str) -> None:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise ConfigError(f"There is no device {device!r} here: {reason}") from error
-
-
-def summarise(records: Sequence[RunRecord]) -> dict[str, Any]:
-    """Means and sample standard deviations over runs of one experiment, ready for JSON."""
-    if not records:
-        raise ValueError("There are no records to summarise.")
-    first = records[0]
-    vals = [record.val_score for record in records if record.val_score is not None]
-    tests = [record.test_score for record in records]
-    return {
-        "graph": first.graph,
-        "model": first.model,
-        "method": first.method,
-        "config": first.config,
-        "split": {"name": first.split, "hash": first.split_hash},
-        "protocol": first.protocol,
-        "runs": len(records),
-        "test_mean": statistics.fmean(tests),
-        "test_std": spread(tests),
-        "val_mean": statistics.fmean(vals) if vals else None,
-        "val_std": spread(vals) if vals else None,
-        "seconds_per_run": statistics.fmean(record.seconds for record in records),
-        "peak_memory_mb": max(record.peak_memory_mb for record in records),
-        "record_ids": [record.id for record in records],
-    }
-
-
-def spread(values: Sequence[float]) -> float:
-    """Sample standard deviation; 0 for a single value."""
-    return statistics.stdev(values) if len(values) > 1 else 0.0
-
-
-def mean_and_spread(scores: Sequence[float]) -> str:
-    """For instance ``92.4 ± 1.3``; of a single score, the score alone."""
-    mean = f"{statistics.fmean(scores):.1f}"
-    return mean if len(scores) == 1 else f"{mean} ± {spread(scores):.1f}"
-
-
-def _key(experiment: Experiment, graph: str, split: str, run: int) -> RunKey:
-    return RunKey(
-        graph_hash=graph,
-        split_hash=split,
-        model=experiment.model.name,
-        method=experiment.method.name,
-        protocol=experiment.protocol,
-        config=experiment.config,
-        seed=experiment.seed,
-        run=run,
-        gaug_version=software_versions()["gaug"],
-    )
-
-
-def _record(experiment: Experiment, key: RunKey, split: str, outcome: Outcome) -> RunRecord:
-    return RunRecord(
-        identity=key.identity,
-        graph=experiment.graph,
-        graph_hash=key.graph_hash,
-        split=split,
-        split_hash=key.split_hash,
-        model=key.model,
-        method=key.method,
-        protocol=key.protocol,
-        config=key.config,
-        seed=key.seed,
-        run=key.run,
-        versions=software_versions(),
-        commit=checkout_commit(),
-        **outcome.__dict__,
-    )

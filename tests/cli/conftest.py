@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gaug import experiment
+from gaug import runs
 from gaug.cli import options
 from gaug.cli.main import main
 
@@ -43,4 +43,4 @@ def refuse_training(*arguments: Any, **options: Any) -> Any:
 
 @pytest.fixture
 def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "train_run", refuse_training)
+    monkeypatch.setattr(runs, "train_run", refuse_training)

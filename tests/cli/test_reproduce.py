@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from gaug import experiment
+from gaug import runs
 from gaug.data import readers
 from gaug.data.catalog import CATALOG, Entry
 from gaug.store import Store
@@ -47,7 +47,7 @@ def test_the_table_says_which_command_made_it(gaug, tmp_path):
 def test_a_second_call_trains_nothing_and_gives_the_same_table(gaug, tmp_path, monkeypatch):
     arguments = (*CELL, "--runs", "2", "--data-root", str(tmp_path))
     first = gaug(*arguments)
-    monkeypatch.setattr(experiment, "train_run", refuse_training)
+    monkeypatch.setattr(runs, "train_run", refuse_training)
     second = gaug(*arguments)
     assert second.code == 0
     assert second.out == first.out
@@ -55,8 +55,8 @@ def test_a_second_call_trains_nothing_and_gives_the_same_table(gaug, tmp_path, m
 
 
 def test_more_runs_do_only_the_missing_ones(gaug, tmp_path):
-    for runs in ("1", "3"):
-        gaug(*CELL, "--runs", runs, "--data-root", str(tmp_path), "--workers", "1")
+    for number in ("1", "3"):
+        gaug(*CELL, "--runs", number, "--data-root", str(tmp_path), "--workers", "1")
     assert len(scores()) == 3
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from gaug import experiment
+from gaug import runs
 from gaug.cli import options
 from gaug.cli.main import main
 from gaug.errors import ConfigError
 from gaug.store import RunRecord, Store
+from gaug.summary import summarise as summary_of
 from tests.cli.conftest import refuse_training
 
 KARATE = ("train", "karate", "--split", "stratified", "--set", "train_fraction=0.2")
@@ -63,7 +64,7 @@ def test_json_gives_the_scores_and_the_numbers_of_the_records(gaug):
 def test_for_a_person_it_prints_mean_deviation_cost_and_where_the_records_are(gaug, tmp_path):
     path = tmp_path / "mine.sqlite"
     result = gaug(*SHORT, "--store", str(path))
-    summary = experiment.summarise(records(str(path)))
+    summary = summary_of(records(str(path)))
     assert result.code == 0
     assert f"{summary['test_mean']:.1f} ± {summary['test_std']:.1f}" in result.out
     assert f"{summary['val_mean']:.1f} ± {summary['val_std']:.1f}" in result.out
@@ -100,13 +101,13 @@ def test_history_puts_a_row_an_epoch_into_the_record(gaug):
 def test_resume_takes_over_what_is_on_record(gaug, monkeypatch):
     gaug(*SHORT)
     first = [record.id for record in records()]
-    monkeypatch.setattr(experiment, "train_run", refuse_training)
+    monkeypatch.setattr(runs, "train_run", refuse_training)
     summary = json.loads(gaug(*SHORT, "--resume", "--json").out)
     assert summary["record_ids"] == first
 
 
 def test_an_interruption_prints_what_is_finished_and_exits_with_130(gaug, monkeypatch):
-    train_run = experiment.train_run
+    train_run = runs.train_run
     calls = []
 
     def interrupted(*arguments: Any, **options: Any) -> Any:
@@ -115,7 +116,7 @@ def test_an_interruption_prints_what_is_finished_and_exits_with_130(gaug, monkey
             raise KeyboardInterrupt
         return train_run(*arguments, **options)
 
-    monkeypatch.setattr(experiment, "train_run", interrupted)
+    monkeypatch.setattr(runs, "train_run", interrupted)
     result = gaug(*KARATE, "--set", "epochs=5", "--runs", "4", "--workers", "1", "--json")
     assert result.code == 130
     assert json.loads(result.out)["runs"] == len(records()) == 2

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gaug import experiment
+from gaug import runs
 from gaug.augment import METHOD_CONFIGS
 from gaug.data import readers
 from gaug.data.catalog import CATALOG, Entry
@@ -82,7 +82,7 @@ def test_a_cell_takes_over_runs_on_record_and_does_the_others(store, tmp_path, m
     assert [record.run for record in second.records] == [0, 1, 2]
     assert [record.id for record in second.records[:2]] == [record.id for record in first.records]
     assert len(store.all()) == 3
-    monkeypatch.setattr(experiment, "train_run", lambda *a, **k: pytest.fail("a run was trained"))
+    monkeypatch.setattr(runs, "train_run", lambda *a, **k: pytest.fail("a run was trained"))
     third = run_cell(cell, store, runs=3, **options)
     assert third.mean == second.mean
 
@@ -96,7 +96,7 @@ def test_a_cell_whose_run_takes_over_the_limit_gets_fewer_runs(
         for run in runs:
             yield run, dataclasses.replace(outcome, seconds=factor * SLOW_RUN_SECONDS)
 
-    outcome = experiment.Outcome(
+    outcome = runs.Outcome(
         val_score=50.0,
         test_score=50.0,
         best_epoch=1,
@@ -106,7 +106,7 @@ def test_a_cell_whose_run_takes_over_the_limit_gets_fewer_runs(
         history=None,
         warning=None,
     )
-    monkeypatch.setattr(experiment, "repeat", quick_run)
+    monkeypatch.setattr(runs, "repeat", quick_run)
     cell = Cell("cora", "gcn", "none")
     result = run_cell(cell, store, runs=SLOW_RUNS + 2, workers=1, root=tmp_path, seed=0)
     assert len(result.records) == wanted

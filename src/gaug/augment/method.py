@@ -177,15 +177,21 @@ class Method(Augmentation, Generic[C]):
         return Trained(valid, task, method, result, self.choice, self.training, facts)
 
     def __repr__(self) -> str:
-        changed = [f"model={self.choice.name!r}"]
-        for config in (self.config, self.choice.config, self.training):
-            plain = type(config)()
-            changed += [
-                f"{field.name}={getattr(config, field.name)!r}"
-                for field in dataclasses.fields(config)
-                if getattr(config, field.name) != getattr(plain, field.name)
-            ]
-        return f"{type(self).__name__}({', '.join(changed)})"
+        settings = [*_changed(self.config), *_changed(self.choice.config), *_changed(self.training)]
+        if self.choice.name != "gcn":
+            own = self.choice.name if self.choice.is_users else repr(self.choice.name)
+            settings.append(f"model={own}")
+        return f"{type(self).__name__}({', '.join(settings)})"
+
+
+def _changed(config: Config) -> list[str]:
+    """The settings that are not the default."""
+    plain = type(config)()
+    return [
+        f"{field.name}={getattr(config, field.name)!r}"
+        for field in dataclasses.fields(config)
+        if getattr(config, field.name) != getattr(plain, field.name)
+    ]
 
 
 def valid_for(data: Data, choice: ModelChoice) -> tuple[Data, list[str]]:

@@ -1,0 +1,45 @@
+"""Means and spreads over the runs of one experiment."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from gaug.store import RunRecord
+
+
+def summarise(records: Sequence[RunRecord]) -> dict[str, Any]:
+    """Means and sample standard deviations over runs of one experiment, ready for JSON."""
+    if not records:
+        raise ValueError("There are no records to summarise.")
+    first = records[0]
+    vals = [record.val_score for record in records if record.val_score is not None]
+    tests = [record.test_score for record in records]
+    return {
+        "graph": first.graph,
+        "model": first.model,
+        "method": first.method,
+        "config": first.config,
+        "split": {"name": first.split, "hash": first.split_hash},
+        "protocol": first.protocol,
+        "runs": len(records),
+        "test_mean": statistics.fmean(tests),
+        "test_std": spread(tests),
+        "val_mean": statistics.fmean(vals) if vals else None,
+        "val_std": spread(vals) if vals else None,
+        "seconds_per_run": statistics.fmean(record.seconds for record in records),
+        "peak_memory_mb": max(record.peak_memory_mb for record in records),
+        "record_ids": [record.id for record in records],
+    }
+
+
+def spread(values: Sequence[float]) -> float:
+    """Sample standard deviation; 0 for a single value."""
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def mean_and_spread(scores: Sequence[float]) -> str:
+    """For instance ``92.4 ± 1.3``; of a single score, the score alone."""
+    mean = f"{statistics.fmean(scores):.1f}"
+    return mean if len(scores) == 1 else f"{mean} ± {spread(scores):.1f}"
