@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from torch import Tensor
 
@@ -11,10 +12,13 @@ from gaug.augment.bgcn import BGCN, BGCNConfig
 from gaug.augment.dropedge import DropEdge, DropEdgeConfig
 from gaug.augment.gaug_m import GAugM, GAugMConfig
 from gaug.augment.gaug_o import GAugO, GAugOConfig
+from gaug.augment.method import Method
 from gaug.augment.none import NoAugmentation, NoAugmentationConfig
 from gaug.edge_predictors import PredictorConfig, predictor_configs
 from gaug.errors import unknown_name
+from gaug.models.choice import Model
 from gaug.training.hooks import Augmentation, MethodConfig
+from gaug.training.loop import TrainingConfig
 
 #: The settings of each method by its name on the command line.
 METHOD_CONFIGS: dict[str, type[MethodConfig]] = {
@@ -47,27 +51,34 @@ def build_method(
     parts: Mapping[str, PredictorConfig] | None = None,
     *,
     labels: Tensor | None = None,
-) -> Augmentation:
+    model: Model = "gcn",
+    training: TrainingConfig | None = None,
+    seed: int = 0,
+) -> Method[Any]:
     """The method that these settings belong to, not prepared yet.
 
     Args:
         config: Its settings.
         parts: Settings of its predictors by name.
         labels: Classes of all nodes, for the omniscient control alone.
+        model: The classifier, for `Method.fit`.
+        training: Settings of the loop, for `Method.fit`.
+        seed: Seed, for `Method.fit`.
     """
+    options: dict[str, Any] = {"model": model, "training": training, "seed": seed}
     match config:
         case NoAugmentationConfig():
-            return NoAugmentation(config)
+            return NoAugmentation(config, **options)
         case DropEdgeConfig():
-            return DropEdge(config)
+            return DropEdge(config, **options)
         case AdaEdgeConfig():
-            return AdaEdge(config)
+            return AdaEdge(config, **options)
         case GAugMConfig():
-            return GAugM(**config.to_dict(), predictor_settings=parts, labels=labels)
+            return GAugM(**config.to_dict(), predictor_settings=parts, labels=labels, **options)
         case GAugOConfig():
-            return GAugO(config)
+            return GAugO(config, **options)
         case BGCNConfig():
-            return BGCN(config)
+            return BGCN(config, **options)
     raise unknown_name("method", type(config).__name__, METHOD_CONFIGS)
 
 
@@ -84,6 +95,7 @@ __all__ = [
     "GAugMConfig",
     "GAugO",
     "GAugOConfig",
+    "Method",
     "MethodConfig",
     "NoAugmentation",
     "NoAugmentationConfig",

@@ -11,6 +11,8 @@ from gaug.cli import options
 from gaug.cli.augment import augment
 from gaug.cli.datasets import datasets_app
 from gaug.cli.demo import demo
+from gaug.cli.fit import fit
+from gaug.cli.predict import predict
 from gaug.cli.reproduce import reproduce_app
 from gaug.cli.settings import settings
 from gaug.cli.train import train
@@ -26,6 +28,8 @@ app.command()(demo)
 app.add_typer(datasets_app, name="datasets")
 app.command()(augment)
 app.command()(train)
+app.command()(fit)
+app.command()(predict)
 app.command()(settings)
 app.add_typer(reproduce_app, name="reproduce")
 

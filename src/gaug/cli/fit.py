@@ -1,0 +1,152 @@
+"""gaug fit: train once and save the model."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from gaug.cli import options
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from gaug.experiment import Experiment
+
+
+def fit(
+    graph: options.Graph,
+    out: Annotated[Path, typer.Option(help="Folder to write the model to.")],
+    model: options.Model = "gcn",
+    method: options.Method = "none",
+    settings: options.Set = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            help="public, random, stratified, per-class, or an .npz file with train, val and test."
+            " By default the graph's public split, or else all labelled nodes: four fifths of each"
+            " class train and one fifth validates.",
+        ),
+    ] = None,
+    seed: options.Seed = 0,
+    threads: options.Threads = 1,
+    device: options.Device = "cpu",
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an earlier model in the folder.")
+    ] = False,
+    data_root: options.DataRoot = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Train once and save the model, to predict with 'gaug predict'.
+
+    The epoch is chosen on validation nodes. Nodes without a label are what to predict.
+    """
+    from gaug.augment import build_method
+    from gaug.classifier.files import DESCRIPTION, check_target
+    from gaug.cli.graphs import read_graph
+    from gaug.cli.progress import run_progress
+    from gaug.cli.writing import writing
+    from gaug.errors import ConfigError, DataError
+    from gaug.experiment import Experiment
+
+    experiment = Experiment.of(
+        graph,
+        model=model,
+        method=method,
+        settings=settings or [],
+        split=split,
+        seed=seed,
+        threads=threads,
+        device=device,
+    )
+    if "omniscient" in experiment.parts:
+        raise ConfigError("The omniscient predictor is a control for 'gaug train', no method.")
+    check_target(out)
+    if (out / DESCRIPTION).exists() and not force:
+        raise DataError(
+            f"There is a model in {out}. Give another folder, or --force to replace it."
+        )
+    data, info = read_graph(graph, data_root, experiment.data.feature_scaling)
+    estimator = build_method(
+        experiment.method,
+        experiment.parts,
+        model=experiment.model,
+        training=experiment.training,
+        seed=seed,
+    )
+    epochs = estimator.max_epochs(experiment.training.epochs)
+    begun = time.perf_counter()
+    with (
+        warnings_as_lines(),
+        run_progress(f"{graph}, {model}, {method}", epochs, quiet=quiet, unit="epochs") as move,
+    ):
+        fitted = estimator.fit(
+            _with_split(data, experiment).to(device), info=info, threads=threads, on_epoch=move
+        )
+    seconds = time.perf_counter() - begun
+    with writing("folder", out):
+        fitted.save(out)
+    facts = fitted.facts
+    summary: dict[str, Any] = {
+        "out": str(out),
+        "graph": graph,
+        "model": model,
+        "method": method,
+        "config": experiment.config,
+        "val_score": facts.val_score,
+        "test_score": facts.test_score,
+        "best_epoch": facts.best_epoch,
+        "epochs": facts.epochs,
+        "seconds": seconds,
+        "warning": facts.warning,
+    }
+    if as_json:
+        print(json.dumps(summary))
+    else:
+        _print(summary, out)
+
+
+def _with_split(data: Data, experiment: Experiment) -> Data:
+    """The graph with the split that was asked for; without one, fit settles it."""
+    from gaug.data.catalog import find_entry
+    from gaug.data.splits import SplitConfig, make_split
+
+    kind = experiment.split
+    if kind is None and experiment.split_config != SplitConfig():
+        kind = find_entry(experiment.graph).split
+    return data if kind is None else make_split(data, kind, experiment.split_config).apply(data)
+
+
+def _print(summary: dict[str, Any], out: Path) -> None:
+    console = Console(soft_wrap=True, highlight=False)
+    console.print(
+        f"{summary['graph']}, {summary['model']}, method {summary['method']}:"
+        f" epoch {summary['best_epoch']} of {summary['epochs']}, {summary['seconds']:.1f} s",
+        markup=False,
+    )
+    for title, part in (("test micro-F1      ", "test"), ("validation micro-F1", "val")):
+        if summary[f"{part}_score"] is not None:
+            console.print(f"  {title}  {summary[f'{part}_score']:.1f}")
+    console.print(f"Written to {out}; 'gaug predict {out} GRAPH' uses it.", markup=False)
+
+
+@contextlib.contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """What Python code warns of, as one line each on standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in dict.fromkeys(
+        str(found.message) for found in caught if found.category is UserWarning
+    ):
+        print(f"gaug: {warning}", file=sys.stderr)

@@ -1,0 +1,60 @@
+"""gaug predict: the classes of nodes by a saved model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from gaug.cli import options
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="Folder that 'gaug fit' wrote.")],
+    graph: options.Graph,
+    out: Annotated[Path, typer.Option(help="CSV file to write to.")],
+    device: options.Device = "cpu",
+    data_root: options.DataRoot = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Predict the classes of all nodes of a graph by a saved model.
+
+    The graph may be that of the fit, or one with more nodes and other edges whose features are the
+    same. The file has a row a node: its id, its class, and a probability for each class.
+    """
+    from gaug.augment.loading import load
+    from gaug.cli.fit import warnings_as_lines
+    from gaug.cli.graphs import read_graph
+    from gaug.cli.writing import writing
+    from gaug.experiment import check_device
+    from gaug.report.predictions import write_predictions
+
+    check_device(device)
+    classifier = load(model)
+    facts = classifier.facts
+    data, info = read_graph(graph, data_root, facts.feature_scaling or "default")
+    with warnings_as_lines():
+        probabilities = classifier.predict_proba(data.to(device), info=info).cpu()
+    with writing("file", out):
+        counts = write_predictions(out, probabilities, facts, info.node_ids)
+    summary: dict[str, Any] = {
+        "out": str(out),
+        "graph": graph,
+        "model": classifier.fitted.choice.name,
+        "method": classifier.fitted.method.name,
+        "nodes": probabilities.size(0),
+        "classes": counts,
+    }
+    if as_json:
+        print(json.dumps(summary))
+        return
+    console = Console(soft_wrap=True, highlight=False)
+    console.print(f"{graph}: {summary['nodes']:,} nodes", markup=False)
+    for name, count in counts.items():
+        console.print(f"  {name}: {count:,}", markup=False)
+    console.print(f"Written to {out}", markup=False)
