@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         GAugOConfig,
         NoAugmentation,
     )
+    from gaug.augment.dropedge import drop_edges
+    from gaug.augment.edge_sampler import EdgeSampler
     from gaug.augment.loading import load
     from gaug.classifier.base import NodeClassifier
     from gaug.classifier.facts import GraphInfo
@@ -54,6 +56,7 @@ _HOMES = {
     "BGCNConfig": "gaug.augment",
     "DropEdge": "gaug.augment",
     "DropEdgeConfig": "gaug.augment",
+    "EdgeSampler": "gaug.augment.edge_sampler",
     "Evaluation": "gaug.evaluation",
     "Experiment": "gaug.experiment",
     "GAT": "gaug.models",
@@ -77,6 +80,7 @@ _HOMES = {
     "SplitConfig": "gaug.data.splits",
     "Store": "gaug.store",
     "SyntheticConfig": "gaug.data.synthetic",
+    "drop_edges": "gaug.augment.dropedge",
     "evaluate": "gaug.evaluation",
     "load": "gaug.augment.loading",
     "load_graph": "gaug.data.catalog",
@@ -97,6 +101,7 @@ __all__ = [
     "BGCNConfig",
     "DropEdge",
     "DropEdgeConfig",
+    "EdgeSampler",
     "Evaluation",
     "Experiment",
     "GATConfig",
@@ -117,6 +122,7 @@ __all__ = [
     "SplitConfig",
     "Store",
     "SyntheticConfig",
+    "drop_edges",
     "evaluate",
     "load",
     "load_graph",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 from dataclasses import dataclass
@@ -9,9 +10,11 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency, LayeredAdjacency
 from gaug.augment.method import Method
+from gaug.change import pair_keys
 from gaug.config import Range, setting
 from gaug.training.hooks import AugmentedRun, MethodConfig, Round, Visible
 
@@ -71,7 +74,37 @@ class _DropEdgeRun(AugmentedRun):
         return adjacency.keep_pairs(keep.to(adjacency.pattern.col.device))
 
 
-def sample_kept(num_pairs: int, drop_fraction: float, generator: torch.Generator) -> Tensor:
+def drop_edges(data: Data, drop_fraction: float, generator: torch.Generator | None = None) -> Data:
+    """A graph without a random part of its edges, for a training loop of one's own.
+
+    The two directions of an edge go or stay together. Everything that belongs to edges goes with
+    them; the given graph is unchanged.
+
+    Args:
+        data: Any graph with ``edge_index``, on any device.
+        drop_fraction: Share of the undirected edges to leave out, in [0, 0.99].
+        generator: Source of randomness, on the CPU; by default PyTorch's own.
+
+    Example:
+        >>> from gaug.data.catalog import load_graph
+        >>> drop_edges(load_graph("karate"), 0.5).num_edges // 2
+        39
+    """
+    DropEdgeConfig(drop_fraction=drop_fraction)  # checks the range
+    ends = data.edge_index.sort(dim=0).values
+    keys, pair_of_edge = torch.unique(
+        pair_keys(ends, int(data.num_nodes)), return_inverse=True
+    )
+    keep = sample_kept(keys.numel(), drop_fraction, generator).to(ends.device)[pair_of_edge]
+    part = copy.copy(data)
+    for key, value in data.to_dict().items():
+        if key != "edge_index" and isinstance(value, Tensor) and data.is_edge_attr(key):
+            part[key] = value[keep]
+    part.edge_index = data.edge_index[:, keep]
+    return part
+
+
+def sample_kept(num_pairs: int, drop_fraction: float, generator: torch.Generator | None) -> Tensor:
     """A mask that keeps all but ``floor(drop_fraction * num_pairs)`` pairs.  [E]
 
     >>> sample_kept(10, 0.25, torch.Generator()).sum().item()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Mapping
@@ -179,7 +180,7 @@ class GAugM(Method[GAugMConfig]):
         if notes:
             warnings.warn(" ".join(notes), stacklevel=2)
         device = valid.edge_index.device
-        found = self.find_change(valid.cpu()).to(device)
+        found = self.find_change(copy.copy(valid).cpu()).to(device)
         better = found.change.apply(valid)
         if data.x is not None and data.x.layout == torch.strided:
             better.x = data.x  # in the layout that it came in

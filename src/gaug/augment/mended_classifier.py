@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -112,7 +113,7 @@ class MendedGraphClassifier(NodeClassifier):
                 " again, or predict on the nodes of the fit."
             )
         device = valid.edge_index.device
-        found = self._offered(self.predictor, valid.cpu(), new)
+        found = self._offered(self.predictor, copy.copy(valid).cpu(), new)
         return GraphChange(
             torch.cat([kept.added, found.added.to(device)], dim=1),
             torch.cat([kept.removed, found.removed.to(device)], dim=1),

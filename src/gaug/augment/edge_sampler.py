@@ -1,0 +1,108 @@
+"""GAug-O's sampler of graphs, for a training loop of one's own."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from gaug.adjacency import Adjacency
+from gaug.augment.edge_encoder import EdgeEncoder
+from gaug.augment.gaug_o import GAugOConfig
+from gaug.augment.learned_edges import LearnedEdges
+from gaug.config import assign_settings
+from gaug.errors import ConfigError, DataError
+from gaug.graph import standardise
+from gaug.models.base import as_features
+
+
+class EdgeSampler(nn.Module):
+    """A module that gives another sampled graph at each call, with gradient to its edge predictor.
+
+    It is the half of `gaug.GAugO` that knows edges: an auto-encoder of the nodes, whose
+    probabilities are mixed with the graph (``alpha``) and sampled. Its parameters go into your
+    optimiser, and `edge_loss` into your loss. It computes where the graph is.
+
+    Args:
+        data: The graph, with features.
+        config: Settings; those of the loop itself (pretraining, warm-up, learning rate, ``beta``)
+            are yours to do.
+        seed: Seed of weights and samples.
+        settings: Single settings by name, for instance ``alpha=0.3``.
+
+    Example:
+        >>> from gaug.data.catalog import load_graph
+        >>> sampler = EdgeSampler(load_graph("karate"), alpha=0.3)
+        >>> graph = sampler()
+        >>> graph.edge_index.shape[0], bool(graph.weight.requires_grad)
+        (2, True)
+    """
+
+    def __init__(
+        self, data: Data, config: GAugOConfig | None = None, *, seed: int = 0, **settings: Any
+    ) -> None:
+        super().__init__()
+        changed = assign_settings({"method": config or GAugOConfig()}, settings)["method"]
+        assert isinstance(changed, GAugOConfig)
+        if changed.variant == "random":
+            raise ConfigError("variant='random' learns no edges: take drop_edges, or another.")
+        valid, notes = standardise(data)
+        if notes:
+            warnings.warn(" ".join(notes), stacklevel=2)
+        if valid.get("edge_weight") is not None:
+            raise DataError(
+                "GAug-O samples edges that are there or not, but this graph has edge weights."
+                " Drop them (data.edge_weight = None)."
+            )
+        self.config = changed
+        self.features = as_features(valid.x)
+        self.adjacency = Adjacency.of(valid)
+        device = valid.edge_index.device
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.encoder = EdgeEncoder(
+                int(valid.x.size(1)),
+                changed.edge_hidden,
+                changed.edge_embedding,
+                rectified=changed.edge_probability == "max-normalised",
+                variational=changed.edge_model == "vgae",
+            ).to(device)
+        node = torch.arange(self.adjacency.num_nodes, device=device)
+        self._positives = torch.cat([self.adjacency.edge_index, node.repeat(2, 1)], dim=1)
+        self._generator = torch.Generator().manual_seed(seed)
+        self._z: Tensor | None = None
+
+    def forward(self) -> Adjacency:
+        """A new graph.
+
+        Models of this package take it in the place of ``edge_index`` and send gradient to every
+        pair of nodes; any other module takes its ``edge_index`` and ``weight``, ones that carry
+        the gradient of the sampled edges.
+        """
+        self._z = self.encoder(self.features, self.adjacency)
+        return self._learned(self._z).sample(self._next_seed())
+
+    def edge_loss(self) -> Tensor:
+        """How badly the embeddings of the last graph tell the edges from all other pairs."""
+        z = self.encoder(self.features, self.adjacency) if self._z is None else self._z
+        return self.encoder.loss(z, self._positives)
+
+    @torch.no_grad()
+    def edge_probabilities(self, pairs: Tensor) -> Tensor:
+        """How likely pairs of nodes are edges of a sampled graph.  [2, n] → [n]"""
+        was_training = self.training
+        self.eval()
+        learned = self._learned(self.encoder(self.features, self.adjacency))
+        self.train(was_training)
+        return learned.probabilities(pairs)
+
+    def _learned(self, z: Tensor) -> LearnedEdges:
+        learned = LearnedEdges.of(self.config.to_dict(), z, self.adjacency)
+        return dataclasses.replace(learned, prepared=learned.distribution.prepare(z))
+
+    def _next_seed(self) -> int:
+        return int(torch.randint(2**62, (1,), generator=self._generator))
