@@ -54,7 +54,7 @@ def test_other_names_are_told(names: list[str], words: str) -> None:
 def test_another_scaling_is_told() -> None:
     fitted = facts(feature_scaling="rows")
     fitted.check_features(3, GraphInfo())
-    with pytest.raises(DataError, match="scaled by 'rows'.*by 'as-is'.*feature_scaling=rows"):
+    with pytest.raises(DataError, match=r"scaled by 'rows'.*by 'as-is'.*feature_scaling=rows"):
         fitted.check_features(3, GraphInfo(feature_scaling="as-is"))
 
 

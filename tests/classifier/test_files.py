@@ -101,14 +101,14 @@ def test_any_damage_is_found_out(saved: Path, tmp_path: Path, data: st.DataObjec
 def test_what_is_no_saved_model_is_refused(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="There is no folder"):
         gaug.load(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="it has no model.json"):
+    with pytest.raises(DataError, match=r"it has no model.json"):
         gaug.load(tmp_path)
     foreign = copy_of(saved, tmp_path / "foreign")
     (foreign / DESCRIPTION).write_text('{"architectures": ["Bert"]}')
     with pytest.raises(DataError, match="was not written by gaug"):
         gaug.load(foreign)
     (foreign / DESCRIPTION).write_text("[" * 100_000)
-    with pytest.raises(DataError, match="model.json cannot be read"):
+    with pytest.raises(DataError, match=r"model.json cannot be read"):
         gaug.load(foreign)
 
 

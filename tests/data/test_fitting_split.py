@@ -22,12 +22,10 @@ def graph(labels: list[int], **masks: torch.Tensor) -> Data:
 
 
 @given(st.lists(st.integers(-1, 2), min_size=2, max_size=60), st.integers(0, 3))
-def test_a_fifth_of_each_class_validates_and_all_others_train(
-    labels: list[int], seed: int
-) -> None:
+def test_a_fifth_of_each_class_validates_and_all_others_train(labels: list[int], seed: int) -> None:
     sizes = [labels.count(label) for label in range(3)]
     if max(sizes) < 2:
-        with pytest.raises(DataError, match="no (nodes to validate on|training nodes)"):
+        with pytest.raises(DataError, match=r"no (nodes to validate on|training nodes)"):
             with_fitting_masks(graph(labels), seed=seed)
         return
     split = with_fitting_masks(graph(labels), seed=seed)

@@ -42,7 +42,7 @@ def test_what_is_no_model_is_refused() -> None:
         ModelChoice.of(3)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="Unknown model 'gnc'"):
         ModelChoice.of("gnc")
-    with pytest.raises(ConfigError, match="must make a torch.nn.Module, got int"):
+    with pytest.raises(ConfigError, match=r"must make a torch.nn.Module, got int"):
         ModelChoice.of(lambda i, c: i).build(3, 2)  # type: ignore[arg-type,return-value]
 
 

@@ -11,7 +11,12 @@ from torch import Tensor
 
 from gaug.errors import DataError, TrainingError
 from gaug.pairs.inner_product import InnerProductScores
-from gaug.pairs.ranking import bottom_edges, top_non_edges, top_non_edges_per_node
+from gaug.pairs.ranking import (
+    bottom_edges,
+    num_non_edges,
+    top_non_edges,
+    top_non_edges_per_node,
+)
 
 
 class DenseScores:
@@ -211,3 +216,34 @@ def test_progress_rises_to_one() -> None:
     )
     assert shares == sorted(shares)
     assert shares[-1] == 1
+
+
+@pytest.mark.parametrize("per_node", [False, True])
+@pytest.mark.parametrize("first", [1, 5, 20])
+def test_pairs_with_an_end_among_the_first_nodes(per_node: bool, first: int) -> None:
+    """Against sorting all pairs: global by score, per node by the rounds of the first nodes."""
+    num_nodes, generator = 20, torch.Generator().manual_seed(first)
+    matrix = torch.rand(num_nodes, num_nodes, generator=generator)
+    scores = DenseScores(matrix.triu(1) + matrix.triu(1).t())
+    every = torch.triu_indices(num_nodes, num_nodes, offset=1)
+    edges = every[:, torch.rand(every.size(1), generator=generator) < 0.2]
+    edge_set = set(map(tuple, edges.t().tolist()))
+    free = [pair for pair in map(tuple, every.t().tolist()) if pair not in edge_set]
+    free = [pair for pair in free if min(pair) < first]
+    assert num_non_edges(num_nodes, edges, first) == len(free)
+    count = len(free) // 2
+    if per_node:
+        offers: dict[tuple[int, int], tuple[int, float]] = {}
+        for node in range(first):
+            own = sorted((p for p in free if node in p), key=lambda p: -float(scores.matrix[p]))
+            for place, pair in enumerate(own):
+                known = offers.get(pair, (place, 0.0))[0]
+                offers[pair] = (min(place, known), -float(scores.matrix[pair]))
+        expected = sorted(offers, key=lambda pair: offers[pair])[:count]
+    else:
+        expected = sorted(free, key=lambda pair: -float(scores.matrix[pair]))[:count]
+    rank = top_non_edges_per_node if per_node else top_non_edges
+    found = rank(scores, edges, num_nodes, count, among_first=first, block_elements=60)
+    assert list(map(tuple, found.pairs.t().tolist())) == expected
+    with pytest.raises(DataError, match="must be from 0 to the number of non-edges"):
+        rank(scores, edges, num_nodes, len(free) + 1, among_first=first)

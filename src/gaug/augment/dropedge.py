@@ -92,9 +92,7 @@ def drop_edges(data: Data, drop_fraction: float, generator: torch.Generator | No
     """
     DropEdgeConfig(drop_fraction=drop_fraction)  # checks the range
     ends = data.edge_index.sort(dim=0).values
-    keys, pair_of_edge = torch.unique(
-        pair_keys(ends, int(data.num_nodes)), return_inverse=True
-    )
+    keys, pair_of_edge = torch.unique(pair_keys(ends, int(data.num_nodes)), return_inverse=True)
     keep = sample_kept(keys.numel(), drop_fraction, generator).to(ends.device)[pair_of_edge]
     part = copy.copy(data)
     for key, value in data.to_dict().items():

@@ -1,0 +1,107 @@
+"""GAug-O's sampler and DropEdge for a loop of one's own."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from sklearn.metrics import roc_auc_score
+from torch.nn import functional
+from torch_geometric.data import Data
+from torch_geometric.nn import GCNConv
+
+from gaug import GCN, EdgeSampler, drop_edges, load_graph
+from gaug.errors import ConfigError, DataError
+from gaug.graph import undirected_pairs
+
+
+@pytest.fixture
+def data() -> Data:
+    return load_graph("karate")
+
+
+def test_graphs_are_drawn_by_their_probabilities(data: Data) -> None:
+    sampler = EdgeSampler(data, alpha=0.5, edge_embedding=4)
+    pairs = torch.cat([data.edge_index[:, :40], torch.triu_indices(34, 34, 1)[:, :60]], dim=1)
+    p = sampler.edge_probabilities(pairs)
+    draws = 400
+    keys = pairs.min(dim=0).values * 34 + pairs.max(dim=0).values
+    counts = torch.zeros(pairs.size(1))
+    with torch.no_grad():
+        for _ in range(draws):
+            drawn = undirected_pairs(sampler().edge_index)
+            counts += torch.isin(keys, drawn[0] * 34 + drawn[1])
+    bound = 4.5 * (p * (1 - p) / draws).sqrt() + 1e-6  # 100 pairs: 1 of 1,500 such tests fails
+    assert bool(((counts / draws - p).abs() <= bound).all())
+
+
+@pytest.mark.parametrize("own_model", [True, False])
+def test_the_loss_reaches_the_predictor(data: Data, own_model: bool) -> None:
+    sampler = EdgeSampler(data, alpha=0.5)
+    graph = sampler()
+    if own_model:
+        logits = GCN(34, 2)(data.x, graph)
+    else:
+        logits = GCNConv(34, 2)(data.x.to_dense(), graph.edge_index, graph.weight)
+    functional.cross_entropy(logits, data.y).backward()
+    first = sampler.encoder.first.weight.grad
+    assert first is not None
+    assert float(first.abs().sum()) > 0
+
+
+def test_the_edge_loss_teaches_which_pairs_are_edges(data: Data) -> None:
+    sampler = EdgeSampler(data, alpha=1.0)
+    optimiser = torch.optim.Adam(sampler.parameters(), lr=0.01)
+
+    def auc() -> float:
+        pairs = torch.triu_indices(34, 34, 1)
+        edges = undirected_pairs(data.edge_index)
+        is_edge = torch.isin(pairs[0] * 34 + pairs[1], edges[0] * 34 + edges[1])
+        return float(roc_auc_score(is_edge, sampler.edge_probabilities(pairs)))
+
+    before = auc()
+    for _ in range(60):
+        optimiser.zero_grad()
+        sampler()
+        sampler.edge_loss().backward()
+        optimiser.step()
+    assert auc() > before
+
+
+def test_the_same_seed_gives_the_same_graphs(data: Data) -> None:
+    torch.manual_seed(1)
+    first = EdgeSampler(data, seed=3)
+    torch.manual_seed(2)
+    second, other = EdgeSampler(data, seed=3), EdgeSampler(data, seed=4)
+    graphs = [sampler().edge_index for sampler in (first, second, other)]
+    assert torch.equal(graphs[0], graphs[1])
+    assert not torch.equal(graphs[0], graphs[2])
+    assert not torch.equal(first().edge_index, graphs[0])
+
+
+def test_what_cannot_be_sampled_is_refused(data: Data) -> None:
+    with pytest.raises(ConfigError, match="learns no edges"):
+        EdgeSampler(data, variant="random")
+    data.edge_weight = torch.ones(data.num_edges)
+    with pytest.raises(DataError, match="this graph has edge weights"):
+        EdgeSampler(data)
+
+
+def test_dropped_edges_go_in_both_directions_and_take_their_weights(data: Data) -> None:
+    weight = data.edge_index.sum(dim=0).float()
+    data.edge_weight = weight
+    before = data.edge_index.clone()
+    part = drop_edges(data, 0.3, torch.Generator().manual_seed(0))
+    assert part.num_edges == 2 * (78 - 23)
+    kept = set(map(tuple, part.edge_index.t().tolist()))
+    assert kept == {(v, u) for u, v in kept} <= set(map(tuple, before.t().tolist()))
+    assert torch.equal(part.edge_weight, part.edge_index.sum(dim=0).float())
+    assert torch.equal(data.edge_index, before)
+    assert torch.equal(data.edge_weight, weight)
+    again = drop_edges(data, 0.3, torch.Generator().manual_seed(0))
+    assert torch.equal(again.edge_index, part.edge_index)
+    assert torch.equal(drop_edges(data, 0.0).edge_index, before)
+
+
+def test_a_share_out_of_range_is_refused(data: Data) -> None:
+    with pytest.raises(ConfigError, match="drop_fraction must be in"):
+        drop_edges(data, 1.2)

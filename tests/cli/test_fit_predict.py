@@ -1,0 +1,145 @@
+"""gaug fit and gaug predict: from a graph to a table of classes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+import gaug as library
+from gaug import load_graph
+from gaug.classifier.files import DESCRIPTION
+from gaug.data.catalog import CATALOG
+from gaug.report.predictions import write_predictions
+
+SHORT = ("--set", "epochs=5", "--quiet")
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("method", ["none", "gaug-m", "gaug-o", "bgcn"])
+def test_a_saved_model_predicts_in_another_process_s_place(gaug, tmp_path, method):
+    out, table = tmp_path / "model", tmp_path / "predictions.csv"
+    fewer = ["--set", "predictor=ra"] if method == "gaug-m" else []
+    result = gaug("fit", "karate", "--out", out, "--method", method, *fewer, *SHORT)
+    assert result.code == 0, result.err
+    assert "validation micro-F1" in result.out
+    result = gaug("predict", out, "karate", "--out", table)
+    assert result.code == 0, result.err
+    expected = library.load(out).predict_proba(load_graph("karate"))
+    found = rows(table)
+    assert [row["node"] for row in found] == [str(node) for node in range(34)]
+    probabilities = torch.tensor(
+        [[float(row["probability_0"]), float(row["probability_1"])] for row in found]
+    )
+    assert torch.equal(probabilities, expected)
+    assert [int(row["class"]) for row in found] == expected.argmax(dim=1).tolist()
+
+
+def test_json_is_alone_on_standard_output(gaug, tmp_path):
+    result = gaug("fit", "karate", "--out", tmp_path / "m", "--json", *SHORT)
+    summary = json.loads(result.out)
+    assert summary["graph"] == "karate"
+    assert summary["epochs"] == 5
+    assert summary["test_score"] is None
+    result = gaug("predict", tmp_path / "m", "karate", "--out", tmp_path / "p.csv", "--json")
+    summary = json.loads(result.out)
+    assert summary["nodes"] == sum(summary["classes"].values()) == 34
+
+
+def test_a_split_with_test_nodes_is_tested(gaug, tmp_path):
+    arguments = ("--split", "stratified", "--json", *SHORT)
+    result = gaug("fit", "karate", "--out", tmp_path / "m", *arguments)
+    assert json.loads(result.out)["test_score"] is not None
+    changed = gaug("fit", "karate", "--out", tmp_path / "n", "--json", "--set", "val_fraction=0.3")
+    assert json.loads(changed.out)["test_score"] is not None
+
+
+def test_an_earlier_model_is_replaced_only_by_force(gaug, tmp_path):
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / DESCRIPTION).write_text("{}")
+    result = gaug("fit", "karate", "--out", tmp_path / "m")
+    assert result.code == 1
+    assert result.err.count("\n") == 1
+    assert "--force" in result.err
+    assert gaug("fit", "karate", "--out", tmp_path / "m", "--force", *SHORT).code == 0
+    (tmp_path / "m" / "thesis.txt").write_text("mine")
+    result = gaug("fit", "karate", "--out", tmp_path / "m", "--force")
+    assert "holds what is no saved model" in result.err
+
+
+def test_what_a_method_warns_of_is_one_line(gaug, tmp_path):
+    result = gaug(
+        "fit", "karate", "--out", tmp_path / "m", "--method", "dropedge",
+        "--set", "drop_fraction=0", *SHORT,
+    )  # fmt: skip
+    assert result.code == 0
+    assert result.err.startswith("gaug: DropEdge changed no edge")
+    assert result.err.count("\n") == 1
+
+
+def test_errors_are_one_line(gaug, tmp_path):
+    result = gaug("predict", tmp_path / "nowhere", "karate", "--out", tmp_path / "p.csv")
+    assert (result.code, result.err.count("\n")) == (1, 1)
+    assert "There is no folder" in result.err
+    result = gaug(
+        "fit", "karate", "--out", tmp_path / "m", "--method", "gaug-m",
+        "--set", "predictor=omniscient",
+    )  # fmt: skip
+    assert result.code == 2
+    assert "control" in result.err
+    assert not (tmp_path / "m").exists()
+
+
+def test_features_that_do_not_match_are_told(gaug, tmp_path, make_airports):
+    root = make_airports()
+    assert gaug("fit", "karate", "--out", tmp_path / "m", *SHORT).code == 0
+    result = gaug(
+        "predict", tmp_path / "m", "air-usa", "--data-root", root, "--out", tmp_path / "p.csv"
+    )
+    assert result.code == 1
+    assert "fitted to 34 features" in result.err
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_features_are_scaled_as_in_the_fit(gaug, tmp_path):
+    assert CATALOG["karate"].scaling == "as-is"
+    arguments = ("--set", "feature_scaling=columns", *SHORT)
+    gaug("fit", "karate", "--out", tmp_path / "m", *arguments)
+    gaug("predict", tmp_path / "m", "karate", "--out", tmp_path / "p.csv")
+    scaled = load_graph("karate", scaling="columns")
+    expected = library.load(tmp_path / "m").predict_proba(scaled)[:, 0]
+    found = torch.tensor([float(row["probability_0"]) for row in rows(tmp_path / "p.csv")])
+    assert torch.equal(found, expected)
+
+
+def test_names_are_the_owner_s(tmp_path):
+    data = load_graph("karate")
+    info = library.GraphInfo(
+        node_ids=[f"member, {node}" for node in range(34)], class_names=['"Hi"', "Officer"]
+    )
+    fitted = library.NoAugmentation(epochs=3).fit(data, info=info)
+    probabilities = fitted.predict_proba(data)
+    counts = write_predictions(tmp_path / "p.csv", probabilities, fitted.facts, info.node_ids)
+    found = rows(tmp_path / "p.csv")
+    assert found[3]["node"] == "member, 3"
+    assert list(found[0]) == ["node", "class", 'probability_"Hi"', "probability_Officer"]
+    assert {row["class"] for row in found} <= {'"Hi"', "Officer"}
+    assert sum(counts.values()) == 34
+
+
+def test_several_labels_stand_beside_each_other(tmp_path):
+    data = load_graph("karate")
+    data.y = torch.ones(34, 3)
+    data.y[::2, 2] = 0
+    info = library.GraphInfo(class_names=["a", "b", "c"])
+    fitted = library.NoAugmentation(epochs=40).fit(data, info=info)
+    write_predictions(tmp_path / "p.csv", fitted.predict_proba(data), fitted.facts)
+    found = [row["class"] for row in rows(tmp_path / "p.csv")]
+    assert set(found) <= {"a;b", "a;b;c"}

@@ -1,0 +1,114 @@
+"""Repeated runs on a graph in memory: the same as an experiment of the same graph."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+import torch
+from torch_geometric.data import Data
+from torch_geometric.nn import GraphSAGE
+
+from gaug import (
+    DropEdge,
+    Experiment,
+    GAugM,
+    NoAugmentation,
+    SplitConfig,
+    Store,
+    evaluate,
+    load_graph,
+    make_split,
+    run_experiment,
+)
+from gaug.errors import ConfigError
+
+
+@pytest.fixture
+def data() -> Data:
+    return load_graph("karate")
+
+
+class WithoutWeights(torch.nn.Module):
+    def __init__(self, layers: torch.nn.Module) -> None:
+        super().__init__()
+        self.layers = layers
+
+    def forward(
+        self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None
+    ) -> torch.Tensor:
+        logits: torch.Tensor = self.layers(x.to_dense(), edge_index)
+        return logits
+
+
+def mine(in_features: int, num_classes: int) -> torch.nn.Module:
+    return WithoutWeights(GraphSAGE(in_features, 8, 2, num_classes))
+
+
+class CloseIds:
+    def fit(self, data: Data) -> None:
+        pass
+
+    def edge_logits(self, pairs: torch.Tensor) -> torch.Tensor:
+        return -(pairs[0] - pairs[1]).abs()
+
+
+def test_it_gives_the_scores_of_the_experiment(data: Data) -> None:
+    experiment = Experiment.of(
+        "karate",
+        method="dropedge",
+        split="stratified",
+        settings=["epochs=6", "drop_fraction=0.3", "hidden=8"],
+        seed=4,
+    )
+    expected = [record.test_score for record in run_experiment(experiment, runs=3)]
+    method = DropEdge(drop_fraction=0.3, hidden=8, epochs=6, seed=4)
+    assert evaluate(data, method=method, runs=3).scores == expected
+
+
+def test_mean_spread_and_words(data: Data) -> None:
+    result = evaluate(data, method=NoAugmentation(epochs=3), runs=4)
+    assert result.mean == pytest.approx(statistics.fmean(result.scores))
+    assert result.spread == pytest.approx(statistics.stdev(result.scores))
+    assert len(result.records) == len(result.val_scores) == 4
+    assert f"{result.mean:.1f} ± {result.spread:.1f}" in str(result)
+    assert str(result).startswith("NoAugmentation(epochs=3), gcn, split stratified-0, 4 runs")
+
+
+def test_a_module_and_a_predictor_of_a_user(data: Data) -> None:
+    method = GAugM(CloseIds(), add_fraction=0.1, remove_fraction=0.0, epochs=3)
+    result = evaluate(data, model=mine, method=method, runs=2)
+    assert [record.model for record in result.records] == ["mine", "mine"]
+    assert result.records[0].config["method"]["predictor"] == "custom"
+    assert method.choice.name == "gcn"  # the given method is left as it was
+
+
+def test_masks_of_the_graph_are_its_split(data: Data) -> None:
+    split = make_split(data, "random", SplitConfig(train_fraction=0.3))
+    masked = split.apply(data)
+    result = evaluate(masked, method=NoAugmentation(epochs=2), runs=1)
+    assert result.records[0].split_hash == split.hash
+    other = evaluate(masked, method=NoAugmentation(epochs=2), runs=1, split="stratified")
+    assert other.records[0].split_hash != split.hash
+
+
+def test_records_go_to_a_store(data: Data) -> None:
+    store = Store("sqlite://")
+    evaluate(data, method=NoAugmentation(epochs=2), runs=2, store=store)
+    assert [record.graph for record in store.all()] == ["a graph in memory"] * 2
+
+
+def test_a_run_is_the_fit_of_the_same_masks(data: Data) -> None:
+    masked = make_split(data, "stratified").apply(data)
+    method = DropEdge(epochs=4, seed=2)
+    fitted = method.fit(masked)
+    record = evaluate(masked, method=method, runs=1).records[0]
+    assert (fitted.facts.val_score, fitted.facts.test_score) == (
+        record.val_score,
+        record.test_score,
+    )
+
+
+def test_no_runs_are_refused(data: Data) -> None:
+    with pytest.raises(ConfigError, match="runs must be at least 1, got 0"):
+        evaluate(data, runs=0)
