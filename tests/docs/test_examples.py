@@ -33,6 +33,17 @@ def commands() -> list[tuple[str, str]]:
     return list(dict.fromkeys((page, line.split("  #")[0].strip()) for page, line in lines if line))
 
 
+def fits_before(command: str) -> list[str]:
+    """The commands of the same block that make the model which this one uses."""
+    if not command.startswith("gaug predict "):
+        return []
+    for _, body in blocks("bash"):
+        lines = [line.split("  #")[0].strip() for line in body.splitlines()]
+        if command in lines:
+            return [line for line in lines[: lines.index(command)] if line.startswith("gaug fit ")]
+    return []
+
+
 def needs_real_graphs(command: str) -> bool:
     embedded = {name for name, entry in CATALOG.items() if not entry.files}
     return any(re.search(rf"\b{name}\b", command) for name in set(CATALOG) - embedded)
@@ -58,15 +69,18 @@ def test_each_printed_command_succeeds(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = shlex.split(command)
-    # Fewer runs show as well that the command works.
-    if arguments[1] in ("train", "reproduce"):
-        arguments += ["--runs", "1", "--set", "epochs=3"][: 4 if arguments[1] == "train" else 2]
-    monkeypatch.setattr(sys, "argv", arguments)
-    with pytest.raises(SystemExit) as leave:
-        main()
-    assert leave.value.code in (0, None), capsys.readouterr().err
-    assert capsys.readouterr().out.strip()
+    for line in [*fits_before(command), command]:
+        arguments = shlex.split(line)
+        # Fewer runs and epochs show as well that the command works.
+        if arguments[1] in ("train", "reproduce"):
+            arguments += ["--runs", "1"]
+        if arguments[1] in ("train", "fit"):
+            arguments += ["--set", "epochs=3"]
+        monkeypatch.setattr(sys, "argv", arguments)
+        with pytest.raises(SystemExit) as leave:
+            main()
+        assert leave.value.code in (0, None), capsys.readouterr().err
+        assert capsys.readouterr().out.strip()
 
 
 def test_only_known_programs_are_printed() -> None:
