@@ -12,7 +12,8 @@ from torch_geometric.data import Data
 
 from gaug.augment import NoAugmentation
 from gaug.augment.gaug_m import GAugM
-from gaug.augment.method import Method, check_model, valid_for
+from gaug.augment.method import Method, check_model
+from gaug.classifier.base import valid_for
 from gaug.data.splits import PARTS, SplitConfig, make_split
 from gaug.graph import graph_hash
 from gaug.models.choice import Model, ModelChoice
@@ -108,11 +109,10 @@ def evaluate(
     choice = method.choice if model is None else ModelChoice.of(model)
     method.choice = choice
     seed = method.seed if seed is None else seed
-    device = str(data.edge_index.device) if data.edge_index is not None else "cpu"
     valid, notes = valid_for(data, choice)
+    device = str(data.edge_index.device)
     if notes:
         warnings.warn(" ".join(notes), stacklevel=2)
-    valid = valid.cpu()
     has_masks = all(valid.get(f"{part}_mask") is not None for part in PARTS)
     kind = split or ("public" if has_masks else "stratified")
     split_config = split_config or SplitConfig()

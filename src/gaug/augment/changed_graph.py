@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
 from gaug.change import GraphChange, pair_keys
-from gaug.classifier.base import Fitted, NodeClassifier
+from gaug.classifier.base import Fitted, NodeClassifier, as_given
 from gaug.classifier.facts import GraphInfo
 from gaug.graph import undirected_pairs
 
@@ -38,14 +38,14 @@ class ChangedGraphClassifier(NodeClassifier):
 
     def changed(self, data: Data, *, info: GraphInfo | None = None) -> Data:
         """The graph that it predicts on, with what was changed: features, edges and weights."""
-        valid = self._valid(data)
-        places = self.facts.places(int(valid.num_nodes), info or GraphInfo())
+        return as_given(self._changed(self._valid(data), info or GraphInfo()), data)
+
+    def _changed(self, valid: Data, info: GraphInfo) -> Data:
+        places = self.facts.places(int(valid.num_nodes), info)
         return carried_over(self.change, places, valid).apply(valid)
 
-    def _probabilities(self, valid: Data, info: GraphInfo) -> Tensor:
-        places = self.facts.places(int(valid.num_nodes), info)
-        changed = carried_over(self.change, places, valid).apply(valid)
-        return self._apply(changed, Adjacency.of(changed))
+    def _probabilities(self, valid: Data, info: GraphInfo, device: torch.device) -> Tensor:
+        return self._apply(self._changed(valid, info), device)
 
     def _tensors(self) -> dict[str, Tensor]:
         return {"added": self.change.added, "removed": self.change.removed}
@@ -66,13 +66,13 @@ def carried_over(change: GraphChange, places: Tensor, data: Data) -> GraphChange
     Args:
         change: The change, by the nodes of the fit.
         places: Where these nodes are in the other graph, -1 for those that are gone.  [N]
-        data: The other graph, valid.
+        data: The other graph, valid, on the CPU.
     """
-    device, num_nodes = data.edge_index.device, int(data.num_nodes)
+    num_nodes = int(data.num_nodes)
     edges = pair_keys(undirected_pairs(data.edge_index), num_nodes)
 
     def moved(pairs: Tensor, *, edges_there: bool) -> Tensor:
-        placed = places[pairs.cpu()].to(device).sort(dim=0).values
+        placed = places[pairs.cpu()].sort(dim=0).values
         placed = placed[:, placed[0] >= 0]
         there = torch.isin(pair_keys(placed, num_nodes), edges)
         return placed[:, there if edges_there else ~there]

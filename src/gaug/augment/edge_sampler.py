@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import warnings
 from typing import Any
@@ -50,7 +51,8 @@ class EdgeSampler(nn.Module):
         assert isinstance(changed, GAugOConfig)
         if changed.variant == "random":
             raise ConfigError("variant='random' learns no edges: take drop_edges, or another.")
-        valid, notes = standardise(data)
+        valid, notes = standardise(copy.copy(data).cpu())  # not every device has sparse matrices
+        device = data.edge_index.device
         if notes:
             warnings.warn(" ".join(notes), stacklevel=2)
         if valid.get("edge_weight") is not None:
@@ -59,9 +61,8 @@ class EdgeSampler(nn.Module):
                 " Drop them (data.edge_weight = None)."
             )
         self.config = changed
-        self.features = as_features(valid.x)
-        self.adjacency = Adjacency.of(valid)
-        device = valid.edge_index.device
+        self.features = as_features(valid.x).to(device)
+        self.adjacency = Adjacency.of(valid).to(device)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.encoder = EdgeEncoder(

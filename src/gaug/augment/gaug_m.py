@@ -18,6 +18,7 @@ from gaug.augment.changed_graph import difference
 from gaug.augment.mended_classifier import MendedGraphClassifier
 from gaug.augment.method import Method, Trained
 from gaug.change import GraphChange
+from gaug.classifier.base import as_given
 from gaug.classifier.facts import GraphInfo
 from gaug.config import Range, setting
 from gaug.edge_predictors import PREDICTOR_CONFIGS, parse_predictor, predictor_configs
@@ -87,10 +88,6 @@ class ScoredChange:
     def change(self) -> GraphChange:
         """The change without the scores."""
         return GraphChange(self.added.pairs, self.removed.pairs)
-
-    def to(self, device: torch.device) -> ScoredChange:
-        """The change on another device."""
-        return ScoredChange(self.added.to(device), self.removed.to(device))
 
 
 class GAugM(Method[GAugMConfig]):
@@ -176,17 +173,17 @@ class GAugM(Method[GAugMConfig]):
         with a warning that says so.
         """
         parts = set(self.predictor_settings)
-        valid, notes = standardise(data, require_features=bool(parts & _LOOK_AT_FEATURES))
+        # On the CPU, where the ranking is.
+        valid, notes = standardise(
+            copy.copy(data).cpu(), require_features=bool(parts & _LOOK_AT_FEATURES)
+        )
         if notes:
             warnings.warn(" ".join(notes), stacklevel=2)
-        device = valid.edge_index.device
-        found = self.find_change(copy.copy(valid).cpu()).to(device)
+        found = self.find_change(valid)
         better = found.change.apply(valid)
-        if data.x is not None and data.x.layout == torch.strided:
-            better.x = data.x  # in the layout that it came in
         better.added_edges, better.added_logits = found.added.pairs, found.added.logits
         better.removed_edges, better.removed_logits = found.removed.pairs, found.removed.logits
-        return better
+        return better.to(data.edge_index.device) if data.x is None else as_given(better, data)
 
     def fit_predictor(self, data: Data, *, on_share: OnShare | None = None) -> RankedPredictor:
         """The edge predictor, fitted to a valid graph; taken over if it was fitted before."""

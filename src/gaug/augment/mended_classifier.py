@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +11,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.adjacency import Adjacency
 from gaug.augment.changed_graph import carried_over
 from gaug.change import GraphChange
-from gaug.classifier.base import Fitted, NodeClassifier
+from gaug.classifier.base import Fitted, NodeClassifier, as_given
 from gaug.classifier.facts import GraphInfo
 from gaug.edge_predictors import PREDICTOR_CONFIGS, build_predictor
 from gaug.edge_predictors.base import EdgePredictor
@@ -89,13 +87,12 @@ class MendedGraphClassifier(NodeClassifier):
         change = self._change_of(valid, info)
         better = change.apply(valid)
         better.added_edges, better.removed_edges = change.added, change.removed
-        return better
+        return as_given(better, data)
 
-    def _probabilities(self, valid: Data, info: GraphInfo) -> Tensor:
-        if self.settings["inference"] == "original":
-            return self._apply(valid, Adjacency.of(valid))
-        changed = self._change_of(valid, info).apply(valid)
-        return self._apply(changed, Adjacency.of(changed))
+    def _probabilities(self, valid: Data, info: GraphInfo, device: torch.device) -> Tensor:
+        if self.settings["inference"] == "modified":
+            valid = self._change_of(valid, info).apply(valid)
+        return self._apply(valid, device)
 
     def _change_of(self, valid: Data, info: GraphInfo) -> GraphChange:
         num_nodes = int(valid.num_nodes)
@@ -112,11 +109,10 @@ class MendedGraphClassifier(NodeClassifier):
                 " a user's is not saved with the model, so nobody can offer them edges. Fit it"
                 " again, or predict on the nodes of the fit."
             )
-        device = valid.edge_index.device
-        found = self._offered(self.predictor, copy.copy(valid).cpu(), new)
+        found = self._offered(self.predictor, valid, new)
         return GraphChange(
-            torch.cat([kept.added, found.added.to(device)], dim=1),
-            torch.cat([kept.removed, found.removed.to(device)], dim=1),
+            torch.cat([kept.added, found.added], dim=1),
+            torch.cat([kept.removed, found.removed], dim=1),
         )
 
     def _offered(self, predictor: EdgePredictor, data: Data, new: Tensor) -> GraphChange:

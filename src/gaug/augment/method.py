@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.classifier.base import Fitted, NodeClassifier, keep_layout
+from gaug.classifier.base import Fitted, NodeClassifier, valid_for
 from gaug.classifier.facts import Facts, GraphInfo
 from gaug.config import Config, assign_settings
 from gaug.data.fitting_split import with_fitting_masks
 from gaug.errors import ConfigError
-from gaug.graph import graph_hash, standardise
+from gaug.graph import graph_hash
 from gaug.models.choice import Model, ModelChoice
 from gaug.training.hooks import Augmentation, MethodConfig, RoundResult, best_round
 from gaug.training.loop import (
@@ -151,10 +151,9 @@ class Method(Augmentation, Generic[C]):
         valid, notes = valid_for(data, self.choice)
         if notes:
             warnings.warn(" ".join(notes), stacklevel=3)
-        device = valid.edge_index.device
         validate = self.training.selection == "validation"
-        split = with_fitting_masks(valid.cpu(), validate=validate, seed=self.seed)
-        task = Task.of(split).to(str(device))
+        split = with_fitting_masks(valid, validate=validate, seed=self.seed)
+        task = Task.of(split).to(str(data.edge_index.device))
         before = torch.get_num_threads()
         torch.set_num_threads(threads)
         try:
@@ -192,12 +191,6 @@ def _changed(config: Config) -> list[str]:
         for field in dataclasses.fields(config)
         if getattr(config, field.name) != getattr(plain, field.name)
     ]
-
-
-def valid_for(data: Data, choice: ModelChoice) -> tuple[Data, list[str]]:
-    """A valid graph for this model, and notes of what was changed on the way."""
-    valid, notes = standardise(data)
-    return keep_layout(valid, data, choice), notes
 
 
 def optimisation(choice: ModelChoice) -> Optimisation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -30,14 +31,14 @@ class RememberedClassifier(NodeClassifier):
         """The classifier from its parts, as `save` wrote them."""
         return cls(fitted, tensors["probabilities"])
 
-    def _probabilities(self, valid: Data, info: GraphInfo) -> Tensor:
+    def _probabilities(self, valid: Data, info: GraphInfo, device: torch.device) -> Tensor:
         if graph_hash(valid, with_labels=False) != self.facts.graph_hash:
             raise DataError(
                 f"{self.fitted.method.name} predicts only on the graph that it was fitted to: its"
                 " GNNs belong to graphs drawn for that one, and this graph has other nodes, edges"
                 " or features. Fit it to this graph, or take another method."
             )
-        return self.probabilities.to(valid.edge_index.device)
+        return self.probabilities.to(device)
 
     def _tensors(self) -> dict[str, Tensor]:
         return {"probabilities": self.probabilities}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import warnings
 from collections.abc import Mapping
@@ -88,7 +89,7 @@ class NodeClassifier:
         valid = self._valid(data)
         self.facts.check_features(int(valid.x.size(1)), info)
         with torch.no_grad():
-            return self._probabilities(valid, info)
+            return self._probabilities(valid, info, data.edge_index.device)
 
     def predict(self, data: Data, *, info: GraphInfo | None = None) -> Tensor:
         """The likeliest class of every node [N], or 0/1 for each of several labels [N, C].
@@ -141,19 +142,26 @@ class NodeClassifier:
         scores = self.facts.score_text()
         return f"{text}, {scores})" if scores else f"{text})"
 
-    def _probabilities(self, valid: Data, info: GraphInfo) -> Tensor:
-        """Class probabilities on a valid graph with the right features.  [N, C]"""
-        return self._apply(valid, Adjacency.of(valid))
+    def _probabilities(self, valid: Data, info: GraphInfo, device: torch.device) -> Tensor:
+        """Class probabilities on a valid graph with the right features.  [N, C]
+
+        Args:
+            valid: The graph, on the CPU.
+            info: Names of its nodes and features.
+            device: Where to compute.
+        """
+        return self._apply(valid, device)
 
     def _tensors(self) -> dict[str, Tensor]:
         """What the method needs to predict, besides the weights of the model."""
         return {}
 
-    def _apply(self, valid: Data, adjacency: Adjacency) -> Tensor:
+    def _apply(self, valid: Data, device: torch.device) -> Tensor:
         network = self.fitted.network
         assert network is not None
-        network.to(valid.edge_index.device).eval()
-        logits = apply_model(network, as_features(valid.x), adjacency)
+        network.to(device).eval()
+        features, adjacency = as_features(valid.x).to(device), Adjacency.of(valid).to(device)
+        logits = apply_model(network, features, adjacency)
         return logits.sigmoid() if self.facts.multilabel else logits.softmax(dim=1)
 
     def _valid(self, data: Data) -> Data:
@@ -165,17 +173,31 @@ class NodeClassifier:
         bare = Data(x=data.x, edge_index=data.edge_index, num_nodes=data.num_nodes)
         if data.get("edge_weight") is not None:
             bare.edge_weight = data.edge_weight
-        valid, notes = standardise(bare)
+        valid, notes = valid_for(bare, self.fitted.choice)
         if notes:
             warnings.warn(" ".join(notes), stacklevel=4)
-        return keep_layout(valid, data, self.fitted.choice)
+        return valid
 
 
-def keep_layout(valid: Data, data: Data, choice: ModelChoice) -> Data:
-    """Dense features stay dense where a module of a user's will see them."""
-    if choice.is_users and data.x is not None and data.x.layout == torch.strided:
-        valid.x = data.x.float()
-    return valid
+def valid_for(data: Data, choice: ModelChoice) -> tuple[Data, list[str]]:
+    """A valid graph for this model, on the CPU, and notes of what was changed on the way.
+
+    Dense features stay dense where a module of a user's will see them. Graphs are worked on on the
+    CPU: not every device has sparse matrices.
+    """
+    on_cpu = copy.copy(data).cpu()
+    valid, notes = standardise(on_cpu)
+    if choice.is_users and on_cpu.x.layout == torch.strided:
+        valid.x = on_cpu.x.float()
+    return valid, notes
+
+
+def as_given(changed: Data, data: Data) -> Data:
+    """A changed graph where the given one is, with features in the layout that they came in."""
+    features, changed.x = changed.x, None
+    changed = changed.to(data.edge_index.device)
+    changed.x = data.x if data.x.layout == torch.strided else features.to(data.x.device)
+    return changed
 
 
 def split_tensors(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

@@ -52,10 +52,6 @@ class RankedPairs:
         """The first ones."""
         return RankedPairs(self.pairs[:, :count], self.logits[:count])
 
-    def to(self, device: torch.device) -> RankedPairs:
-        """The pairs on another device."""
-        return RankedPairs(self.pairs.to(device), self.logits.to(device))
-
 
 def top_non_edges(
     scores: PairScores,
