@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gaug import experiment as experiment_module
+from gaug import runs as runs_module
 from gaug.cli.main import main
 from gaug.errors import ConfigError, DataError, StoreError
 from gaug.experiment import (
@@ -48,13 +48,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The seeds of the runs that were trained, in a list that grows."""
     seeds: list[int] = []
-    train_run = experiment_module.train_run
+    train_run = runs_module.train_run
 
     def counted(*arguments: Any, **options: Any) -> Any:
         seeds.append(arguments[5])
         return train_run(*arguments, **options)
 
-    monkeypatch.setattr(experiment_module, "train_run", counted)
+    monkeypatch.setattr(runs_module, "train_run", counted)
     return seeds
 
 
