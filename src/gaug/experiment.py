@@ -20,7 +20,7 @@ from gaug.graph import graph_hash
 from gaug.models import MODEL_CONFIGS, model_config
 from gaug.models.base import ModelConfig
 from gaug.models.choice import ModelChoice
-from gaug.runs import Subject, check_counts, run_repeatedly
+from gaug.runs import PROTOCOL, Subject, check_counts, run_repeatedly
 from gaug.store import RunRecord, Store
 from gaug.summary import mean_and_spread, spread, summarise
 from gaug.training.hooks import MethodConfig
@@ -69,6 +69,8 @@ class Experiment:
     seed: int = 0
     threads: int = 1
     device: str = "cpu"
+
+    protocol = PROTOCOL
 
     @classmethod
     def of(

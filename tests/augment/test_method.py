@@ -15,6 +15,7 @@ from gaug import (
     GAugO,
     GAugOConfig,
     GCNConfig,
+    GraphInfo,
     NoAugmentation,
     load_graph,
 )
@@ -116,3 +117,12 @@ def test_without_labels_there_is_nothing_to_fit() -> None:
     data = load_graph("karate")
     with pytest.raises(DataError, match="no labels y"):
         NoAugmentation().fit(Data(x=data.x, edge_index=data.edge_index))
+
+
+def test_names_that_do_not_fit_are_refused_before_training(monkeypatch) -> None:
+    monkeypatch.setattr("gaug.augment.method.train_run", lambda *a, **k: pytest.fail("trained"))
+    for info in (GraphInfo(class_names=["a"]), GraphInfo(node_ids=["x"] * 34)):
+        with pytest.raises(DataError, match=r"class_names must have 2|must all be different"):
+            NoAugmentation().fit(load_graph("karate"), info=info)
+    with pytest.raises(ConfigError, match="threads must be at least 1, got 0"):
+        NoAugmentation().fit(load_graph("karate"), threads=0)

@@ -244,7 +244,8 @@ class GAugM(Method[GAugMConfig]):
         return MendedGraphClassifier(
             trained.fitted(parts=parts),
             difference(trained.task.adjacency, method.adjacency_),
-            method.predictor_,
+            # A user's object may be fitted again, to another graph.
+            method.predictor_ if self._custom is None else copy.deepcopy(method.predictor_),
         )
 
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:

@@ -148,12 +148,15 @@ class Method(Augmentation, Generic[C]):
     def _train(
         self, data: Data, info: GraphInfo, threads: int, on_epoch: OnEpoch | None
     ) -> Trained:
+        if threads < 1:
+            raise ConfigError(f"threads must be at least 1, got {threads}.")
         valid, notes = valid_for(data, self.choice)
         if notes:
             warnings.warn(" ".join(notes), stacklevel=3)
         validate = self.training.selection == "validation"
         split = with_fitting_masks(valid, validate=validate, seed=self.seed)
         task = Task.of(split).to(str(data.edge_index.device))
+        info.check(task.adjacency.num_nodes, task.num_classes, task.in_features)
         before = torch.get_num_threads()
         torch.set_num_threads(threads)
         try:

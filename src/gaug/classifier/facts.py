@@ -27,6 +27,18 @@ class GraphInfo:
     feature_names: Sequence[str] | None = None
     feature_scaling: str | None = None
 
+    def check(self, num_nodes: int, num_classes: int, num_features: int) -> None:
+        """Raise unless there are as many names as things, and no node id comes twice."""
+        for name, names, count in (
+            ("node_ids", self.node_ids, num_nodes),
+            ("class_names", self.class_names, num_classes),
+            ("feature_names", self.feature_names, num_features),
+        ):
+            if names is not None and len(names) != count:
+                raise DataError(f"{name} must have {count} names, got {len(names)}.")
+        if self.node_ids is not None and len(set(self.node_ids)) != num_nodes:
+            raise DataError("node_ids must all be different, got some twice.")
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -67,15 +79,8 @@ class Facts:
     feature_scaling: str | None = None
 
     def __post_init__(self) -> None:
-        for name, names, count in (
-            ("class_names", self.class_names, self.num_classes),
-            ("node_ids", self.node_ids, self.num_nodes),
-            ("feature_names", self.feature_names, self.in_features),
-        ):
-            if names is not None and len(names) != count:
-                raise DataError(f"{name} must have {count} names, got {len(names)}.")
-        if self.node_ids is not None and len(set(self.node_ids)) != self.num_nodes:
-            raise DataError("node_ids must all be different, got some twice.")
+        given = GraphInfo(self.node_ids, self.class_names, self.feature_names)
+        given.check(self.num_nodes, self.num_classes, self.in_features)
 
     def check_features(self, width: int, info: GraphInfo) -> None:
         """Raise, and say how, if the features of a graph are not those of the fit."""

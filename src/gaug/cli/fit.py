@@ -77,6 +77,7 @@ def fit(
             f"There is a model in {out}. Give another folder, or --force to replace it."
         )
     data, info = read_graph(graph, data_root, experiment.data.feature_scaling)
+    data, split_name = _with_split(data, experiment)
     estimator = build_method(
         experiment.method,
         experiment.parts,
@@ -90,9 +91,7 @@ def fit(
         warnings_as_lines(),
         run_progress(f"{graph}, {model}, {method}", epochs, quiet=quiet, unit="epochs") as move,
     ):
-        fitted = estimator.fit(
-            _with_split(data, experiment).to(device), info=info, threads=threads, on_epoch=move
-        )
+        fitted = estimator.fit(data.to(device), info=info, threads=threads, on_epoch=move)
     seconds = time.perf_counter() - begun
     with writing("folder", out):
         fitted.save(out)
@@ -102,6 +101,7 @@ def fit(
         "graph": graph,
         "model": model,
         "method": method,
+        "split": split_name,
         "config": experiment.config,
         "val_score": facts.val_score,
         "test_score": facts.test_score,
@@ -116,7 +116,7 @@ def fit(
         _print(summary, out)
 
 
-def _with_split(data: Data, experiment: Experiment) -> Data:
+def _with_split(data: Data, experiment: Experiment) -> tuple[Data, str]:
     """The graph with the split that was asked for; without one, fit settles it."""
     from gaug.data.catalog import find_entry
     from gaug.data.splits import SplitConfig, make_split
@@ -124,14 +124,18 @@ def _with_split(data: Data, experiment: Experiment) -> Data:
     kind = experiment.split
     if kind is None and experiment.split_config != SplitConfig():
         kind = find_entry(experiment.graph).split
-    return data if kind is None else make_split(data, kind, experiment.split_config).apply(data)
+    if kind is None:
+        return data, "public" if data.get("train_mask") is not None else "all labelled nodes"
+    split = make_split(data, kind, experiment.split_config)
+    return split.apply(data), split.name
 
 
 def _print(summary: dict[str, Any], out: Path) -> None:
     console = Console(soft_wrap=True, highlight=False)
     console.print(
-        f"{summary['graph']}, {summary['model']}, method {summary['method']}:"
-        f" epoch {summary['best_epoch']} of {summary['epochs']}, {summary['seconds']:.1f} s",
+        f"{summary['graph']}, {summary['model']}, method {summary['method']},"
+        f" split {summary['split']}: epoch {summary['best_epoch']} of {summary['epochs']},"
+        f" {summary['seconds']:.1f} s",
         markup=False,
     )
     for title, part in (("test micro-F1      ", "test"), ("validation micro-F1", "val")):
