@@ -18,16 +18,15 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug import load_graph
-from gaug.edge_predictors import local_indices
+from gaug.edge_predictors import common_neighbours
 from gaug.edge_predictors.base import EdgePredictor
+from gaug.edge_predictors.common_neighbours import shared_weight_of_pairs, shared_weight_of_rows
 from gaug.edge_predictors.local_indices import (
     CAR,
     Jaccard,
     LocalLeichtHolmeNewman,
     LocalNaiveBayes,
     ResourceAllocation,
-    shared_weight_of_pairs,
-    shared_weight_of_rows,
 )
 from gaug.errors import DataError, TrainingError
 from gaug.graph import to_scipy
@@ -201,7 +200,7 @@ def test_a_score_is_the_same_to_the_bit_however_it_is_asked_for(
     node = st.integers(0, num_nodes - 1)
     few = data.draw(st.lists(st.tuples(node, node), min_size=1, max_size=5), label="pairs")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local_indices, "CHUNK_ENTRIES", chunk)
+        patch.setattr(common_neighbours, "CHUNK_ENTRIES", chunk)
         again = index().fit(graph(*drawn))
         assert torch.equal(again.score_rows(start, stop, first), table[start:stop, first:])
         assert score(again, few) == [float(table[pair]) for pair in few]

@@ -30,6 +30,7 @@ from gaug.edge_predictors.local_indices import (
     ResourceAllocationConfig,
 )
 from gaug.edge_predictors.smoothed import SmoothedFeatures, SmoothedFeaturesConfig
+from gaug.edge_predictors.structural import StructuralSimilarity, StructuralSimilarityConfig
 from gaug.errors import ConfigError, unknown_name
 
 _BUILDERS: dict[type[PredictorConfig], Callable[..., EdgePredictor]] = {
@@ -42,6 +43,7 @@ _BUILDERS: dict[type[PredictorConfig], Callable[..., EdgePredictor]] = {
     LocalNaiveBayesConfig: LocalNaiveBayes,
     FeatureSimilarityConfig: FeatureSimilarity,
     SmoothedFeaturesConfig: SmoothedFeatures,
+    StructuralSimilarityConfig: StructuralSimilarity,
     RandomConfig: RandomPredictor,
 }
 
@@ -137,6 +139,8 @@ __all__ = [
     "ResourceAllocation",
     "SmoothedFeatures",
     "SmoothedFeaturesConfig",
+    "StructuralSimilarity",
+    "StructuralSimilarityConfig",
     "VGAEConfig",
     "build_predictor",
     "parse_predictor",

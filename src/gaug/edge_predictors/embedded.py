@@ -1,4 +1,4 @@
-"""What predictors share that score a pair by the inner product of two embeddings."""
+"""What predictors share that score a pair by two embeddings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.edge_predictors.base import EdgePredictor
+from gaug.pairs.distance import DistanceScores
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import OnShare
 
@@ -17,9 +18,11 @@ class EmbeddingPredictor(EdgePredictor):
 
     Attributes:
         embeddings_: What was learned.  [N, d]
+        scoring: How two embeddings give a score.
     """
 
     looks_at_features = True
+    scoring: type[InnerProductScores | DistanceScores] = InnerProductScores
 
     @abstractmethod
     def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
@@ -37,11 +40,11 @@ class EmbeddingPredictor(EdgePredictor):
 
     def _place(self, embeddings: Tensor) -> None:
         self.embeddings_ = embeddings
-        self._scores = InnerProductScores(embeddings)
+        self._scores = self.scoring(embeddings)
         self.slack = self._scores.slack
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
-        """The inner product of the two embeddings.  [2, n] → [n]"""
+        """The score of the two embeddings.  [2, n] → [n]"""
         self.check_pairs(pairs)
         return self._scores.edge_logits(pairs)
 

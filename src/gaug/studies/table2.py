@@ -37,7 +37,14 @@ SEARCHES: dict[str, tuple[Stage, ...]] = {
     "gaug-m": (
         Stage(
             {
-                "predictor": ("gae", "gae+vgae", "features", "smoothed", "features+smoothed"),
+                "predictor": (
+                    "gae",
+                    "gae+vgae",
+                    "features",
+                    "smoothed",
+                    "features+smoothed",
+                    "structure",
+                ),
                 "allocation": ("global", "per-node"),
             },
             over=(

@@ -1,0 +1,96 @@
+"""Similar places in the graph as an edge predictor: a hub is like a hub, wherever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from scipy.sparse import csr_matrix
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.config import Range, setting
+from gaug.edge_predictors.base import PredictorConfig
+from gaug.edge_predictors.common_neighbours import num_triangles
+from gaug.edge_predictors.embedded import EmbeddingPredictor
+from gaug.graph import to_scipy
+from gaug.pairs.distance import DistanceScores
+from gaug.pairs.ranking import OnShare
+
+
+@dataclass(frozen=True)
+class StructuralSimilarityConfig(PredictorConfig):
+    """Settings of `StructuralSimilarity`."""
+
+    name: ClassVar[str] = "structure"
+
+    depth: int = setting(
+        1, "How often means over the neighbours are taken; 0: a node alone.", within=Range(0, 10)
+    )
+
+
+class StructuralSimilarity(EmbeddingPredictor):
+    r"""How alike the places of two nodes in the graph are, near each other or not.
+
+    $$
+    s(u, v) = -\|z_u - z_v\|^2, \qquad
+    Z = \bigl[F, \bar A F, \dots, \bar A^{k} F\bigr], \qquad
+    F_u = \bigl(\log(1 + d_u), \log(1 + t_u)\bigr)
+    $$
+
+    with the degree d, the number of triangles t at a node, $\bar A$ the mean over the neighbours
+    and k the ``depth``; every column of Z has mean 0 and deviation 1. Numbers of this kind, taken
+    over and over from the neighbours, are the recursive features of Henderson et al. (KDD 2011).
+    For graphs whose classes are roles, such as airports by their traffic, where neighbours differ
+    and nodes far apart are alike. Features are not looked at; nothing is trained.
+
+    Args:
+        config: Its settings.
+
+    Attributes:
+        embeddings_: The places, standardised.  [N, 2 (k + 1)]
+        centre_: The mean of each column before that.  [2 (k + 1)]
+        scale_: Its deviation, 1 where it is 0.  [2 (k + 1)]
+    """
+
+    looks_at_features = False
+    scoring = DistanceScores
+    centre_: np.ndarray
+    scale_: np.ndarray
+
+    def __init__(self, config: StructuralSimilarityConfig | None = None) -> None:
+        self.config = config or StructuralSimilarityConfig()
+
+    def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
+        places = recursive_features(to_scipy(data.edge_index, self.num_nodes_), self.config.depth)
+        self.centre_, deviation = places.mean(axis=0), places.std(axis=0)
+        self.scale_ = np.where(deviation > 0, deviation, 1.0)
+        return torch.from_numpy((places - self.centre_) / self.scale_)
+
+    def _embed_again(self, data: Data) -> Tensor:
+        places = recursive_features(to_scipy(data.edge_index, self.num_nodes_), self.config.depth)
+        return torch.from_numpy((places - self.centre_) / self.scale_)
+
+    def learned(self) -> dict[str, Tensor]:
+        """Mean and deviation of each column."""
+        return {"centre": torch.from_numpy(self.centre_), "scale": torch.from_numpy(self.scale_)}
+
+    def restore(self, learned: Mapping[str, Tensor]) -> None:
+        """Take over means and deviations."""
+        self.centre_, self.scale_ = learned["centre"].numpy(), learned["scale"].numpy()
+
+
+def recursive_features(adjacency: csr_matrix, depth: int) -> np.ndarray:
+    """Logarithms of degree and triangles, and their means over the neighbours, again and again.
+
+    A node without neighbours has means of 0.  [N, 2 (depth + 1)]
+    """
+    degrees = np.diff(adjacency.indptr)
+    own = np.log1p(np.stack([degrees, num_triangles(adjacency)], axis=1))
+    parts = [own]
+    for _ in range(depth):
+        parts.append((adjacency @ parts[-1]) / np.maximum(degrees, 1)[:, None])
+    return np.concatenate(parts, axis=1)
