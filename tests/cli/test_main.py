@@ -53,8 +53,8 @@ def test_an_error_is_one_line_without_a_traceback():
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr == (
-        "gaug: Unknown table or figure 'table9'. Choose from: figure2, table2."
-        " Did you mean 'table2'?\n"
+        "gaug: Unknown table or figure 'table9'. Choose from: figure2, figure5, table2, table3."
+        " Did you mean 'table3'?\n"
     )
 
 

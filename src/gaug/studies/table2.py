@@ -47,9 +47,10 @@ SEARCHES: dict[str, tuple[Stage, ...]] = {
                 ),
                 "allocation": ("global", "per-node"),
             },
+            # Additions alone: whether to remove edges as well is another question.
             over=(
-                {"add_fraction": 0.1, "remove_fraction": 0.1},
-                {"add_fraction": 0.5, "remove_fraction": 0.3},
+                {"add_fraction": 0.1, "remove_fraction": 0.0},
+                {"add_fraction": 0.5, "remove_fraction": 0.0},
             ),
         ),
         Stage({"add_fraction": (0.1, 0.5, 1.0), "remove_fraction": (0.0, 0.1, 0.3, 0.5)}),
