@@ -1,0 +1,165 @@
+"""Lines of a text file, plain or compressed, from somebody who may mean no good.
+
+A file is read line by line. What it unpacks to, the length of a line, and its encoding are checked
+on the way, so that a damaged file or a bomb ends in an error that names the line, not in a full
+memory.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from gaug.errors import DataError
+
+#: How compressed files end.
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zip")
+
+# A line may have so many bytes; a million features of 16 characters fit.
+_LONGEST_LINE = 16 * 2**20
+# A compressed file may unpack to so many bytes, and to so many times its size on top.
+_UNPACKED_BYTES = 128 * 2**20
+_UNPACKED_RATIO = 20
+_BLOCK = 2**20
+
+
+def plain_suffix(path: Path) -> str:
+    """How a file's name ends, in small letters and without a compression.
+
+    >>> plain_suffix(Path("a/Edges.CSV.gz"))
+    '.csv'
+    """
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix in COMPRESSIONS else suffix
+
+
+def text_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file, with their ends; a mark of the byte order is left out.
+
+    Raises:
+        DataError: If the file is missing, binary, not UTF-8, damaged, or unpacks to far too much.
+    """
+    with opened(path) as stream:
+        number, total, most = 0, 0, allowance(path)
+        while raw := _next_line(stream, path):
+            number += 1
+            total += len(raw)
+            if total > most:
+                raise too_large(path, most)
+            if len(raw) > _LONGEST_LINE:
+                raise DataError(
+                    f"{path}, line {number:,}: a line must have at most {_LONGEST_LINE:,} bytes."
+                    " Is it a file of rows?"
+                )
+            if b"\0" in raw:
+                raise DataError(
+                    f"{path}, line {number:,} holds a zero byte: this is no text file in UTF-8."
+                )
+            try:
+                line = raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{path}, line {number:,}, byte {error.start + 1:,}: the file must be UTF-8,"
+                    f" got the byte 0x{raw[error.start]:02x}. Save it as UTF-8."
+                ) from error
+            yield line.removeprefix("\ufeff") if number == 1 else line
+
+
+def allowance(path: Path) -> int:
+    """How many bytes a file may unpack to."""
+    size = path.stat().st_size
+    compressed = path.suffix.lower() in (*COMPRESSIONS, ".npz")
+    return _UNPACKED_BYTES + _UNPACKED_RATIO * size if compressed else max(size, 2**62)
+
+
+def too_large(path: Path, most: int) -> DataError:
+    """The error for a file that unpacks to more than its allowance."""
+    return DataError(
+        f"{path} unpacks to more than {most:,} bytes, far more than its size suggests. If it is"
+        " meant, unpack it yourself and give the unpacked file."
+    )
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """The whole of a file, unpacked, of at most so many bytes."""
+    with opened(path) as stream:
+        parts, total, limit = [], 0, min(most, allowance(path))
+        try:
+            while part := stream.read(_BLOCK):
+                total += len(part)
+                if total > limit:
+                    raise too_large(path, limit)
+                parts.append(part)
+        except _DAMAGE as error:
+            raise _damaged(path, error) from error
+    return b"".join(parts)
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a regular file, unpacked while they are read."""
+    check_file(path)
+    suffix = path.suffix.lower()
+    with contextlib.ExitStack() as stack:
+        try:
+            raw: BinaryIO = stack.enter_context(path.open("rb"))
+            if suffix == ".gz":
+                raw = cast("BinaryIO", stack.enter_context(gzip.GzipFile(fileobj=raw)))
+            elif suffix == ".bz2":
+                raw = cast("BinaryIO", stack.enter_context(bz2.BZ2File(raw)))
+            elif suffix == ".xz":
+                raw = cast("BinaryIO", stack.enter_context(lzma.LZMAFile(raw)))
+            elif suffix == ".zip":
+                archive = stack.enter_context(zipfile.ZipFile(raw))
+                members = [member for member in archive.infolist() if not member.is_dir()]
+                if len(members) != 1:
+                    raise DataError(
+                        f"{path} must hold one file, got {len(members)}. Unpack it and give its"
+                        " folder."
+                    )
+                raw = cast("BinaryIO", stack.enter_context(archive.open(members[0])))
+        except _DAMAGE as error:
+            raise _damaged(path, error) from error
+        yield cast("BinaryIO", stack.enter_context(io.BufferedReader(raw, _BLOCK)))  # type: ignore[type-var]
+
+
+def check_file(path: Path) -> None:
+    """Raise unless it is a regular file with something in it: a device or a pipe may never end."""
+    if not path.exists():
+        raise DataError(f"There is no file {path}.")
+    if not path.is_file():
+        raise DataError(f"{path} must be a file, and it is none.")
+    if path.stat().st_size == 0:
+        raise DataError(f"{path} is empty.")
+
+
+# What unpacking a damaged file may raise; NotImplementedError and RuntimeError are zipfile's, for
+# methods that it does not know and for passwords.
+_DAMAGE = (
+    OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError,
+    RuntimeError, ValueError,
+)  # fmt: skip
+
+
+def _next_line(stream: BinaryIO, path: Path) -> bytes:
+    try:
+        return stream.readline(_LONGEST_LINE + 1)
+    except _DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> DataError:
+    if isinstance(error, DataError):
+        return error
+    if isinstance(error, PermissionError):
+        return DataError(f"{path} cannot be read: {error.strerror}.")
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return DataError(f"{path} cannot be unpacked, it is damaged or cut off ({reason}).")

@@ -1,0 +1,171 @@
+"""A table in a text file: its delimiter and header are found, its rows are checked and streamed."""
+
+from __future__ import annotations
+
+import collections
+import csv
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gaug.data.tables import Column, Table, is_missing, is_number, shown
+from gaug.data.text_lines import text_lines
+from gaug.errors import DataError
+
+# In the order of preference where several fit; None is any run of white space.
+_DELIMITERS: tuple[str | None, ...] = ("\t", ";", "|", ",", None)
+_SPACE = re.compile(r"\s")
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_SAMPLE_LINES = 100
+_SAMPLE_CHARACTERS = 200_000
+_CELLS_A_CHUNK = 200_000
+
+# A first row with one of these in its first or second cell is a header, whatever follows.
+_FIRST_NAMES = {"id", "node", "nodes", "node_id", "nodeid", "source", "src", "from", "vertex"}
+_SECOND_NAMES = {"label", "labels", "class", "target", "dst", "split"}
+
+
+@dataclass(frozen=True)
+class TextTable(Table):
+    """Rows of equal width from a text file, read anew each time they are asked for.
+
+    Attributes:
+        delimiter: What separates its cells; None is any run of white space.
+    """
+
+    delimiter: str | None
+
+    @classmethod
+    def of(cls, path: Path, wanted_names: Iterable[str] = ()) -> TextTable:
+        """The table in a file.
+
+        Args:
+            path: The file, plain or compressed.
+            wanted_names: Names of columns that a user gave: a first row with one of them is a
+                header.
+        """
+        sample = list(itertools.islice(_content(path), _SAMPLE_LINES))
+        if not sample:
+            raise DataError(f"{path} holds no row.")
+        delimiter = _find_delimiter([line[:_SAMPLE_CHARACTERS] for _, line in sample])
+        rows = [row for _, row in itertools.islice(_rows(path, delimiter), _SAMPLE_LINES)]
+        first, rest = [cell.strip() for cell in rows[0]], rows[1:]
+        header = _is_header(first, rest, set(wanted_names))
+        if header:
+            repeated = [name for name, n in collections.Counter(first).items() if n > 1 and name]
+            if repeated:
+                raise DataError(f"{path}: two columns have the name {shown(repeated[0])}.")
+        return cls(path, tuple(first) if header else None, len(first), delimiter)
+
+    def chunks(self) -> Iterator[list[Column]]:
+        """The columns of some rows at a time, cells without white space around them.
+
+        Raises:
+            DataError: At a row that is wider or narrower than the first, with its line.
+        """
+        rows = self._rows()
+        size = max(1, _CELLS_A_CHUNK // self.width)
+        while chunk := [row for _, row in itertools.islice(rows, size)]:
+            columns: list[Column] = []
+            for cells in zip(*chunk, strict=True):
+                # Most files have none; looking for it in one long text is fast.
+                if _SPACE.search("".join(cells)):
+                    cells = tuple(map(str.strip, cells))
+                columns.append(cells)
+            yield columns
+
+    def place(self, row: int, column: int | None = None) -> str:
+        """Where a cell stands: the file, the line and the column."""
+        line = next(itertools.islice((line for line, _ in self._rows()), row, None), None)
+        where = f"{self.path}, line {line:,}" if line else str(self.path)
+        return where if column is None else f"{where}, column {self.column_title(column)}"
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        rows = _rows(self.path, self.delimiter)
+        if self.names is not None:
+            next(rows)
+        for line, row in rows:
+            if len(row) != self.width:
+                raise DataError(
+                    f"{self.path}, line {line:,}: a row must have {self.width:,} cells as the first"
+                    f" one has, got {len(row):,}."
+                )
+            yield line, row
+
+
+def _content(path: Path) -> Iterator[tuple[int, str]]:
+    """Numbered lines without the comments at the head of a file and without blank lines."""
+    at_head = True
+    for number, line in enumerate(text_lines(path), start=1):
+        if line.isspace() or (at_head and line[0] in "#%"):
+            continue
+        at_head = False
+        yield number, line
+
+
+def _rows(path: Path, delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
+    """Cells of each row, with the number of the line where it starts."""
+    if delimiter is None:
+        for number, line in _content(path):
+            yield number, line.split()
+        return
+    start = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal start
+        for number, line in _content(path):
+            start = start or number
+            yield line
+
+    reader = csv.reader(lines(), delimiter=delimiter, skipinitialspace=True, strict=True)
+    while True:
+        start = 0
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise DataError(
+                f"{path}, line {start:,}: the row cannot be taken apart ({error}). Look for a quote"
+                " that is not closed."
+            ) from error
+        yield start, row
+
+
+def _find_delimiter(lines: list[str]) -> str | None:
+    """The one that cuts most lines into the same number of cells, two at least."""
+    bare = [_QUOTED.sub("q", line.strip("\r\n")) for line in lines]
+
+    def agreement(delimiter: str | None) -> int:
+        widths = collections.Counter(len(line.split(delimiter)) for line in bare)
+        return max((count for width, count in widths.items() if width > 1), default=0)
+
+    return max(_DELIMITERS, key=agreement) if any(map(agreement, _DELIMITERS)) else ","
+
+
+def _is_header(first: list[str], rest: list[list[str]], wanted: set[str]) -> bool:
+    """Whether the first row names the columns: by its words, or by how it differs from the rest."""
+    if wanted & set(first):
+        return True
+    if is_number(first[0]):
+        return False
+    if first[0].lower() in _FIRST_NAMES or (len(first) > 1 and first[1].lower() in _SECOND_NAMES):
+        return True
+    if not rest:
+        return False
+    if not first[0] and all(first[1:]) and all(row and row[0].strip() for row in rest):
+        return True
+    numeric = [column for column in range(len(first)) if _holds_numbers(rest, column)]
+    if 0 in numeric:
+        return True  # a name above a column of numbered nodes
+    return bool(numeric) and not any(
+        is_number(first[column]) or is_missing(first[column]) for column in numeric
+    )
+
+
+def _holds_numbers(rows: list[list[str]], column: int) -> bool:
+    cells = [row[column].strip() for row in rows if column < len(row)]
+    known = [cell for cell in cells if not is_missing(cell)]
+    return bool(known) and all(map(is_number, known))
