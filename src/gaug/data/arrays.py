@@ -67,9 +67,8 @@ def sparse_matrix(path: Path, arrays: Mapping[str, np.ndarray]) -> scipy.sparse.
             matrix = make(parts, shape=shape)
             matrix.check_format(full_check=True)
         elif kind == "coo":
-            matrix = scipy.sparse.coo_matrix(
-                (arrays["data"], (arrays["row"], arrays["col"])), shape=shape
-            )
+            places = (arrays["row"], arrays["col"])
+            matrix = scipy.sparse.coo_matrix((arrays["data"], places), shape=shape).tocsr()
         else:
             raise DataError(f"{path}: a sparse matrix must be csr, csc or coo, got {kind!r}.")
         _check_rows_pay(path, shape, len(arrays["data"]))

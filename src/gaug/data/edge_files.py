@@ -13,11 +13,13 @@ from torch_geometric.data import Data
 from gaug.data.arrays import read_npy, read_npz, sparse_matrix
 from gaug.data.column_choice import ColumnChoice
 from gaug.data.node_ids import NodeIds
+from gaug.data.node_tables import is_header_among
 from gaug.data.open_table import open_table
 from gaug.data.tables import Table, shown
 from gaug.data.text_lines import plain_suffix
 from gaug.errors import DataError
 
+_SAMPLE = 1000
 _SOURCES = ("source", "src", "from")
 _TARGETS = ("target", "dst", "to")
 
@@ -56,6 +58,21 @@ class EdgeCells:
         if self.weight is not None:
             data.edge_weight = torch.from_numpy(self.weight.astype(np.float32))
         return data
+
+    def without_header(self, ids: NodeIds) -> EdgeCells:
+        """Without a first row that is a header, as the ids of the nodes tell."""
+        sample = slice(0, _SAMPLE)
+        if not all(is_header_among(texts[sample], ids) for texts in (self.source, self.target)):
+            return self
+        note = f"Took the first row of {self.path.name} as a header."
+        return EdgeCells(
+            path=self.path,
+            source=self.source[1:],
+            target=self.target[1:],
+            weight=None if self.weight is None else self.weight[1:],
+            place=lambda row, end: self.place(row + 1, end),
+            notes=(*self.notes, note),
+        )
 
 
 def read_edges(path: Path, columns: ColumnChoice) -> EdgeCells:

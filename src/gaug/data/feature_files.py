@@ -11,7 +11,8 @@ from torch import Tensor
 from gaug.data.arrays import read_npy, read_npz, sparse_matrix
 from gaug.data.column_choice import ColumnChoice
 from gaug.data.feature_table import NodeFeatures, features_of_table
-from gaug.data.open_table import open_table
+from gaug.data.node_ids import NodeIds
+from gaug.data.node_tables import open_node_table
 from gaug.data.text_lines import plain_suffix
 from gaug.errors import DataError, unknown_name
 from gaug.graph import from_scipy, sparse_features
@@ -20,20 +21,19 @@ from gaug.graph import from_scipy, sparse_features
 MADE_FEATURES = ("one-hot-degree", "scaled-degree", "identity")
 
 
-def read_features(path: Path, columns: ColumnChoice) -> NodeFeatures:
+def read_features(path: Path, columns: ColumnChoice, known: NodeIds | None = None) -> NodeFeatures:
     """Features from a table with node ids, or from an array whose rows are nodes in their order.
 
     Args:
         path: ``.npy``, ``.npz`` (also one by `scipy.sparse.save_npz`), ``.parquet``, or text.
         columns: Which column holds the ids, and which to leave out.
+        known: Ids that other files have, which tell a header.
     """
     suffix = plain_suffix(path)
     if suffix in (".npy", ".npz"):
         return _features_of_arrays(path, suffix)
-    table = open_table(path, columns.names("id", "drop"))
-    return features_of_table(
-        table, columns.id_column(table), columns.find_all_present(table, "drop")
-    )
+    table, id_column = open_node_table(path, columns, known, "drop")
+    return features_of_table(table, id_column, columns.find_all_present(table, "drop"))
 
 
 def make_features(kind: str, edge_index: Tensor, num_nodes: int) -> Tensor:

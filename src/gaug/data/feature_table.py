@@ -225,4 +225,7 @@ def _as_tensor(parts: list[Block]) -> Tensor:
     if len(dense) == len(parts):
         return torch.from_numpy(np.ascontiguousarray(np.concatenate(dense, axis=1)))
     sparse = [scipy.sparse.csr_matrix(part) for part in parts]
-    return from_scipy(scipy.sparse.csr_matrix(scipy.sparse.hstack(sparse, format="csr")))
+    matrix = scipy.sparse.csr_matrix(scipy.sparse.hstack(sparse, format="csr"))
+    if matrix.nnz >= SPARSE_BELOW * matrix.shape[0] * matrix.shape[1]:
+        return torch.from_numpy(matrix.toarray())
+    return from_scipy(matrix)

@@ -12,13 +12,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.data.column_choice import ColumnChoice
-from gaug.data.edge_files import EdgeCells, read_edges
+from gaug.data.edge_files import read_edges
 from gaug.data.feature_files import make_features, read_features
 from gaug.data.feature_table import NodeFeatures
 from gaug.data.label_files import LabelCells, read_labels
 from gaug.data.loaded import LoadedGraph
 from gaug.data.node_ids import NodeIds
-from gaug.data.open_table import open_table
+from gaug.data.node_tables import open_node_table
 from gaug.data.split_files import read_split_file
 from gaug.data.text_lines import plain_suffix
 from gaug.errors import DataError
@@ -90,9 +90,12 @@ def read_graph_files(files: GraphFiles, name: str) -> LoadedGraph:
         raise DataError("A graph needs a file of edges. Give one by --edges.")
     columns = ColumnChoice(files.columns)
     edges = read_edges(files.edges, columns)
-    features = read_features(files.features, columns) if files.features else None
-    labels = read_labels(files.labels, columns) if files.labels else None
-    ids = _nodes(files, columns, edges, features, labels)
+    ends = NodeIds.found_in([edges.source, edges.target])
+    features = read_features(files.features, columns, ends) if files.features else None
+    known = ends if features is None or features.ids is None else features.ids
+    labels = read_labels(files.labels, columns, known) if files.labels else None
+    ids = _nodes(files, columns, ends, features, labels)
+    edges = edges.without_header(ids)
     notes = [*edges.notes]
     data = edges.data(ids)
     if labels is not None:
@@ -155,13 +158,12 @@ def finish(
 def _nodes(
     files: GraphFiles,
     columns: ColumnChoice,
-    edges: EdgeCells,
+    ends: NodeIds,
     features: NodeFeatures | None,
     labels: LabelCells | None,
 ) -> NodeIds:
     if files.nodes is not None:
-        table = open_table(files.nodes, columns.names("id"))
-        column = columns.id_column(table)
+        table, column = open_node_table(files.nodes, columns, ends)
         (texts,) = table.texts(column)
         if not texts:
             raise DataError(f"{files.nodes} lists no node.")
@@ -172,8 +174,8 @@ def _nodes(
         home = f"{files.features}, whose rows are nodes 0 to {features.x.size(0) - 1:,}"
         return NodeIds.numbered(features.x.size(0), home)
     if labels is not None and labels.ids is not None:
-        return NodeIds.found_in([edges.source, edges.target, labels.ids])
-    return NodeIds.found_in([edges.source, edges.target])
+        return NodeIds.found_in([list(ends), labels.ids])
+    return ends
 
 
 def _in_order(features: NodeFeatures, ids: NodeIds, path: Path) -> Tensor:

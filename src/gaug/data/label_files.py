@@ -14,7 +14,7 @@ from torch import Tensor
 from gaug.data.arrays import read_npy
 from gaug.data.column_choice import ColumnChoice
 from gaug.data.node_ids import NodeIds
-from gaug.data.open_table import open_table
+from gaug.data.node_tables import open_node_table
 from gaug.data.tables import Table, as_texts, is_missing, is_number
 from gaug.data.text_lines import plain_suffix
 from gaug.errors import DataError
@@ -99,20 +99,24 @@ class LabelCells:
         return torch.from_numpy(y)
 
 
-def read_labels(path: Path, columns: ColumnChoice) -> LabelCells:
+def read_labels(path: Path, columns: ColumnChoice, known: NodeIds | None = None) -> LabelCells:
     """Labels from a table or an ``.npy`` array.
 
     With one column, rows are nodes in their order; with two, the first is the id and the second the
     class; with more, all but the id must hold 0 and 1, or one be chosen.
+
+    Args:
+        path: The file.
+        columns: Which columns hold the ids and the class.
+        known: Ids that other files have, which tell a header.
     """
     if plain_suffix(path) == ".npy":
         return _labels_of_array(path)
-    table = open_table(path, columns.names("id", "label"))
+    table, id_column = open_node_table(path, columns, known, "label")
     chosen = columns.find(table, "label")
     if table.width == 1:
         (cells,) = table.texts(0)
         return _cells(table, None, None, [0], [cells])
-    id_column = columns.id_column(table)
     if chosen is None and table.width > 2 and table.names is not None:
         names = [name.lower() for name in table.names]
         chosen = next((names.index(name) for name in _LABELS if name in names), None)

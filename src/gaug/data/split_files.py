@@ -7,13 +7,11 @@ from pathlib import Path
 import numpy as np
 from torch_geometric.data import Data
 
-from gaug.data.arrays import read_npz
 from gaug.data.column_choice import ColumnChoice
 from gaug.data.node_ids import NodeIds
-from gaug.data.open_table import open_table
-from gaug.data.splits import PARTS, Split, checked_split
-from gaug.data.tables import as_texts, is_missing, shown
-from gaug.data.text_lines import plain_suffix
+from gaug.data.node_tables import open_node_table
+from gaug.data.splits import PARTS, Split, checked_split, read_split
+from gaug.data.tables import is_missing, shown
 from gaug.errors import DataError
 
 _WORDS = {
@@ -35,46 +33,24 @@ def read_split_file(
         ids: The ids of its nodes.
         columns: Which column holds the ids.
     """
-    if plain_suffix(path) == ".npz":
-        parts = _parts_of_arrays(path, ids)
-    else:
-        parts = _parts_of_table(path, data, ids, columns or ColumnChoice())
+    if path.suffix.lower() == ".npz":
+        return read_split(path, data, ids)
+    parts = _parts_of_table(path, data, ids, columns or ColumnChoice())
     return checked_split(path.name.split(".")[0], parts, data)
-
-
-def _parts_of_arrays(path: Path, ids: NodeIds) -> list[np.ndarray]:
-    arrays = read_npz(path)
-    missing = [part for part in PARTS if part not in arrays]
-    if missing:
-        raise DataError(
-            f"{path} must hold arrays train, val and test, missing {', '.join(missing)}."
-        )
-    parts = []
-    for part in PARTS:
-        array = arrays[part]
-        if array.ndim != 1 or array.dtype.kind not in "iuU":
-            raise DataError(
-                f"{part} in {path} must be a list of node ids, got {array.dtype} of shape"
-                f" {list(array.shape)}."
-            )
-        texts = list(map(str, array.tolist()))
-        parts.append(ids.positions(texts, lambda row, part=part: f"{path}, {part}[{row}]"))  # type: ignore[misc]
-    return parts
 
 
 def _parts_of_table(
     path: Path, data: Data, ids: NodeIds, columns: ColumnChoice
 ) -> list[np.ndarray]:
-    table = open_table(path, columns.names("id"))
+    table, id_column = open_node_table(path, columns, ids)
     if table.width < 2:
         raise DataError(f"{path} must have two columns, a node and its part, got one.")
-    id_column = columns.id_column(table)
     names = table.names or ()
     by_name = [names.index(name) for name in ("split", "part", "set") if name in names]
     part_column = by_name[0] if by_name else int(id_column == 0)
     texts, words = table.texts(id_column, part_column)
     NodeIds.unique(texts, lambda row: table.place(row, id_column), str(path))
-    nodes = ids.positions(as_texts(texts), lambda row: table.place(row, id_column))
+    nodes = ids.positions(texts, lambda row: table.place(row, id_column))
     unlabelled = (data.y < 0).numpy() if data.y.dim() == 1 else np.zeros(len(ids), dtype=bool)
     found: dict[str, list[int]] = {part: [] for part in PARTS}
     for row, (node, word) in enumerate(zip(nodes.tolist(), words, strict=True)):

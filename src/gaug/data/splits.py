@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.config import Config, Range, setting
+from gaug.data.arrays import read_npz
+from gaug.data.node_ids import NodeIds
 from gaug.errors import ConfigError, DataError
 from gaug.graph import is_multilabel
 
@@ -108,30 +110,34 @@ def make_split(data: Data, kind: str, config: SplitConfig | None = None) -> Spli
     )
 
 
-def read_split(path: Path, data: Data) -> Split:
-    """A split from an ``.npz`` file with arrays of node ids ``train``, ``val`` and ``test``."""
+def read_split(path: Path, data: Data, ids: NodeIds | None = None) -> Split:
+    """A split from an ``.npz`` file with arrays of node ids ``train``, ``val`` and ``test``.
+
+    Args:
+        path: The file.
+        data: The graph.
+        ids: The ids of its nodes, by default their numbers.
+    """
     if not path.is_file():
         raise DataError(f"There is no split file {path}.")
-    if not zipfile.is_zipfile(path):
-        raise DataError(f"{path} is not a readable .npz file of numbers. Make one by numpy.savez.")
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            missing = [part for part in PARTS if part not in arrays]
-            if missing:
-                raise DataError(
-                    f"{path} must hold arrays train, val and test, missing {', '.join(missing)}."
-                )
-            parts = [arrays[part] for part in PARTS]
-    except DataError:
-        raise
-    except Exception as error:  # a damaged archive makes its readers raise anything
-        raise DataError(f"{path} is not a readable .npz file of numbers: {error}") from error
-    for part, ids in zip(PARTS, parts, strict=True):
-        if ids.ndim != 1 or ids.dtype.kind not in "iu":
+    arrays = read_npz(path)
+    missing = [part for part in PARTS if part not in arrays]
+    if missing:
+        raise DataError(
+            f"{path} must hold arrays train, val and test, missing {', '.join(missing)}."
+        )
+    parts = []
+    for part in PARTS:
+        array = arrays[part]
+        if array.ndim != 1 or array.dtype.kind not in ("iu" if ids is None else "iuU"):
             raise DataError(
-                f"{part} in {path} must be a list of node ids, got {ids.dtype} of shape"
-                f" {list(ids.shape)}."
+                f"{part} in {path} must be a list of node ids, got {array.dtype} of shape"
+                f" {list(array.shape)}."
             )
+        if ids is not None and not ids.are_numbers:
+            place = functools.partial("{}, {}[{}]".format, path, part)
+            array = ids.positions(list(map(str, array.tolist())), place)
+        parts.append(array)
     return checked_split(path.stem, parts, data)
 
 

@@ -59,6 +59,10 @@ class TextTable(Table):
                 raise DataError(f"{path}: two columns have the name {shown(repeated[0])}.")
         return cls(path, tuple(first) if header else None, len(first), delimiter)
 
+    def with_header(self, names: Iterable[str]) -> TextTable:
+        """The same table, its first row taken as a header."""
+        return TextTable(self.path, tuple(names), self.width, self.delimiter)
+
     def chunks(self) -> Iterator[list[Column]]:
         """The columns of some rows at a time, cells without white space around them.
 
