@@ -260,14 +260,16 @@ def test_a_truncated_split_file_is_refused_with_its_path(tmp_path, path_graph, s
     path = write(tmp_path / "cut.npz", train=ids(0), val=ids(1), test=ids(2))
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(DataError, match=r"cut\.npz is not a readable \.npz file of numbers"):
+    with pytest.raises(
+        DataError, match=r"cut\.npz is (empty|not a readable \.npz file of numbers)"
+    ):
         read_split(path, path_graph)
 
 
 def test_an_array_of_pickled_objects_is_refused_and_not_unpickled(tmp_path, path_graph, trap):
     objects = np.array([trap], dtype=object)
     path = write(tmp_path / "s.npz", train=objects, val=ids(1), test=ids(2))
-    with pytest.raises(DataError, match=r"is not a readable \.npz file of numbers"):
+    with pytest.raises(DataError, match=r"s\.npz: train must hold numbers or texts, got object"):
         read_split(path, path_graph)
     assert not trap.folder.exists()
     with np.load(path, allow_pickle=True) as arrays:  # the trap does work
@@ -278,7 +280,7 @@ def test_an_array_of_pickled_objects_is_refused_and_not_unpickled(tmp_path, path
 def test_a_pickle_named_npz_is_refused_and_not_unpickled(tmp_path, path_graph, trap):
     path = tmp_path / "s.npz"
     path.write_bytes(pickle.dumps(trap))
-    with pytest.raises(DataError, match=r"is not a readable \.npz file of numbers"):
+    with pytest.raises(DataError, match=r"s\.npz: train must hold numbers or texts, got object"):
         read_split(path, path_graph)
     assert not trap.folder.exists()
 

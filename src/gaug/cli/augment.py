@@ -69,6 +69,8 @@ def augment(
         raise ConfigError("The omniscient predictor is a control for 'gaug train', no method.")
     _refuse_settings_without_use(experiment)
     check_folder(out, force=force)
+    if out.resolve() in source.folders:
+        raise ConfigError(f"{out} holds the graph itself. Give another folder to write to.")
     loaded = open_graph(source, data_root, experiment.data.feature_scaling)
     options.tell_notes(loaded, quiet=quiet)
     data, name = loaded.data, loaded.name

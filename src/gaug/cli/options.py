@@ -33,11 +33,15 @@ def _set_debug(value: bool) -> bool:
     return value
 
 
+CatalogName = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of a graph; 'gaug datasets' lists them.")
+]
 Graph = Annotated[
     str | None,
     typer.Argument(
+        metavar="[GRAPH]",
         help="Name of a graph ('gaug datasets' lists them), or your own: a folder with edges.csv,"
-        " features.csv and labels.csv, a .pt file with a Data, or a .graphml file."
+        " features.csv and labels.csv, a .pt file with a Data, or a .graphml file.",
     ),
 ]
 _OWN = "Your own graph"

@@ -112,4 +112,7 @@ def _damage_told(path: Path) -> Iterator[None]:
         raise
     except Exception as error:  # a damaged archive makes its readers raise anything
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"{path} is damaged or cut off ({reason}).") from error
+        kind = path.suffix.lower()
+        raise DataError(
+            f"{path} is not a readable {kind} file of numbers, it is damaged or cut off ({reason})."
+        ) from error

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from gaug.data.node_ids import NodeIds
-from gaug.data.tables import Column, Table, as_texts, is_missing, is_number, shown
+from gaug.data.tables import Column, Table, as_texts, garbage_kept, is_missing, is_number, shown
 from gaug.errors import DataError
 from gaug.graph import SPARSE_BELOW, from_scipy
 
@@ -56,126 +56,127 @@ def features_of_table(table: Table, id_column: int, dropped: list[int]) -> NodeF
     used = [column for column in range(table.width) if column not in {id_column, *dropped}]
     if not used:
         raise DataError(f"{table.path} must have a column of features beside the node ids.")
-    seen = [_Seen(table, column) for column in used]
+    scan = _Scan(table, used)
     texts: list[str] = []
     blocks: list[Block] = []
-    for chunk in table.chunks():
-        blocks.append(_compact(_numbers([chunk[column] for column in used], seen)))
-        texts.extend(as_texts(chunk[id_column]))
+    with garbage_kept():
+        for chunk in table.chunks():
+            blocks.append(_compact(scan.numbers([chunk[column] for column in used])))
+            texts.extend(as_texts(chunk[id_column]))
     if not texts:
         raise DataError(f"{table.path} holds no row but its header.")
     ids = NodeIds.unique(texts, lambda row: table.place(row, id_column), str(table.path))
-    for column in seen:
-        column.check()
-    notes = [note for column in seen for note in column.notes()]
-    numeric = [i for i, column in enumerate(seen) if column.holds_numbers]
-    means = np.array([seen[i].mean for i in numeric])
+    scan.check()
+    notes = scan.notes()
+    numeric = np.flatnonzero((scan.texts == 0) & (scan.known > 0))
+    means = (scan.sums / np.maximum(1, scan.known))[numeric]
     parts: list[Block] = [_filled(_stacked(blocks)[:, numeric], means)]
-    names = [table.column_name(seen[i].number) for i in numeric]
-    categorical = [column for column in seen if column.holds_texts]
-    for column, cells in zip(
-        categorical, table.texts(*(column.number for column in categorical)), strict=True
-    ):
-        block, categories = _one_hot(cells, column)
+    names = [table.column_name(used[i]) for i in numeric]
+    categorical = [used[i] for i in np.flatnonzero(scan.texts)]
+    for column, cells in zip(categorical, table.texts(*categorical), strict=True):
+        block, categories = _one_hot(cells, table, column)
         parts.append(block)
-        name = table.column_name(column.number)
-        names += [f"{name}={category}" for category in categories]
-        notes.append(f"Made column {column.title} one-hot: {len(categories):,} categories.")
+        names += [f"{table.column_name(column)}={category}" for category in categories]
+        notes.append(
+            f"Made column {table.column_title(column)} one-hot: {len(categories):,} categories."
+        )
     if not names:
         raise DataError(f"{table.path} must have a column with a value in it.")
     return NodeFeatures(_as_tensor(parts), ids, tuple(names), tuple(notes))
 
 
-class _Seen:
-    """What one column of a table was seen to hold."""
+class _Scan:
+    """Turns cells into numbers, chunk by chunk, and remembers of each column what it held.
 
-    def __init__(self, table: Table, number: int) -> None:
-        self.table, self.number = table, number
-        self.total = self.missing = self.texts = 0
-        self.first_text = -1  # row of the first text, and what it is
-        self.example = ""
-        self.sum = 0.0
+    Attributes:
+        total: Rows so far.
+        known: Cells with a number, by column.
+        texts: Cells with a text that is no number, by column.
+        sums: Sums of the numbers, by column.
+    """
 
-    @property
-    def title(self) -> str:
-        return self.table.column_title(self.number)
+    def __init__(self, table: Table, columns: list[int]) -> None:
+        self.table, self.columns = table, columns
+        self.total = 0
+        self.known = np.zeros(len(columns), dtype=np.int64)
+        self.texts = np.zeros(len(columns), dtype=np.int64)
+        self.sums = np.zeros(len(columns))
+        self.first_text: dict[int, tuple[int, str]] = {}  # by column: its row, and what it is
 
-    @property
-    def holds_texts(self) -> bool:
-        return self.texts > 0
-
-    @property
-    def holds_numbers(self) -> bool:
-        return self.texts == 0 and self.missing < self.total
-
-    @property
-    def mean(self) -> float:
-        return self.sum / max(1, self.total - self.missing)
-
-    def add(self, cells: Column) -> np.ndarray:
-        """Some more cells, as numbers; NaN where there is none.  [n]"""
-        start, self.total = self.total, self.total + len(cells)
-        try:
-            # As objects: an array of texts makes all of them as long as the longest.
-            objects = cells if isinstance(cells, np.ndarray) else np.array(cells, dtype=object)
-            values = objects.astype(np.float64)
-        except ValueError:  # there are gaps or texts
-            values = np.array([self._number(row, cell) for row, cell in enumerate(cells, start)])
+    def numbers(self, chunk: list[Column]) -> np.ndarray:
+        """The cells of some more rows as numbers, NaN where there is none.  [n, F]"""
+        values = self._parse(chunk)
         with np.errstate(over="ignore"):
             narrow = values.astype(np.float32)
-        unknown = np.isnan(narrow)
-        self.missing += int(unknown.sum())
-        known = np.where(unknown, 0.0, values)
-        if np.isinf(narrow).any():
-            row = int(np.flatnonzero(np.isinf(narrow))[0])
+        infinite = np.isinf(narrow)
+        if infinite.any():
+            row, i = map(int, np.argwhere(infinite)[0])
             raise DataError(
-                f"{self.table.place(start + row, self.number)}: a feature must be a finite number,"
-                f" got {shown(str(cells[row]))}."
+                f"{self.table.place(self.total + row, self.columns[i])}: a feature must be a finite"
+                f" number, got {shown(str(chunk[i][row]))}."
             )
-        self.sum += float(known.sum())
+        unknown = np.isnan(narrow)
+        self.known += (~unknown).sum(axis=0)
+        self.sums += np.where(unknown, 0.0, values).sum(axis=0)
+        self.total += len(values)
         return narrow
 
-    def _number(self, row: int, cell: str) -> float:
+    def _parse(self, chunk: list[Column]) -> np.ndarray:
+        try:
+            # As objects: an array of texts makes all of them as long as the longest.
+            return np.asarray(np.array(chunk, dtype=object).T, dtype=np.float64)
+        except ValueError:  # there are gaps or texts
+            return np.stack([self._parse_column(i, cells) for i, cells in enumerate(chunk)], axis=1)
+
+    def _parse_column(self, i: int, cells: Column) -> np.ndarray:
+        try:
+            return np.array(cells, dtype=object).astype(np.float64)
+        except ValueError:
+            return np.array([self._number(i, row, cell) for row, cell in enumerate(cells)])
+
+    def _number(self, i: int, row: int, cell: str) -> float:
         if is_missing(cell):
             return np.nan
         try:
             return float(cell)
         except ValueError:
-            if not self.texts:
-                self.first_text, self.example = row, cell
-            self.texts += 1
+            self.first_text.setdefault(i, (self.total + row, cell))
+            self.texts[i] += 1
             return np.nan
 
     def check(self) -> None:
         """Raise at a text in a column of numbers."""
-        numbers = self.total - self.missing  # texts count as missing numbers
-        if self.texts and self.texts < numbers:
-            raise DataError(
-                f"{self.table.place(self.first_text, self.number)}: most rows have a number here,"
-                f" got {shown(self.example)}. Correct it, or leave the cell empty."
-            )
-        if self.texts and is_number(self.example.replace(",", ".")):
-            raise DataError(
-                f"{self.table.place(self.first_text, self.number)}: a number must have a decimal"
-                f" point, got {shown(self.example)}. Replace the commas."
-            )
+        for i, (row, text) in sorted(self.first_text.items()):
+            if self.texts[i] < self.known[i]:
+                raise DataError(
+                    f"{self.table.place(row, self.columns[i])}: most rows have a number here, got"
+                    f" {shown(text)}. Correct it, or leave the cell empty."
+                )
+            if is_number(text.replace(",", ".")):
+                raise DataError(
+                    f"{self.table.place(row, self.columns[i])}: a number must have a decimal point,"
+                    f" got {shown(text)}. Replace the commas."
+                )
 
     def notes(self) -> list[str]:
-        if self.holds_texts:
-            return []
-        if not self.holds_numbers:
-            return [f"Left out column {self.title}: it holds no value."]
-        if self.missing:
-            return [
-                f"Filled {self.missing:,} missing values of column {self.title} with its mean,"
-                f" {self.mean:.4g}."
-            ]
-        return []
+        """What is done about gaps."""
+        notes = []
+        empty = np.flatnonzero((self.texts == 0) & (self.known == 0))
+        gaps = np.flatnonzero((self.texts == 0) & (self.known > 0) & (self.known < self.total))
+        if empty.size:
+            notes.append(f"Left out {self._listed(empty)}: no value there.")
+        if gaps.size:
+            missing = int((self.total - self.known[gaps]).sum())
+            notes.append(
+                f"Filled {missing:,} missing cells of {self._listed(gaps)} with the mean of their"
+                " column."
+            )
+        return notes
 
-
-def _numbers(columns: list[Column], seen: list[_Seen]) -> np.ndarray:
-    found = [column.add(cells) for column, cells in zip(seen, columns, strict=True)]
-    return np.stack(found, axis=1)
+    def _listed(self, which: np.ndarray) -> str:
+        titles = [self.table.column_title(self.columns[i]) for i in which[:5]]
+        word = "column" if which.size == 1 else "columns"
+        return f"{word} {', '.join(titles)}{', …' if which.size > 5 else ''}"
 
 
 def _compact(block: np.ndarray) -> Block:
@@ -201,16 +202,18 @@ def _filled(block: Block, means: np.ndarray) -> Block:
     return block
 
 
-def _one_hot(cells: list[str], column: _Seen) -> tuple[scipy.sparse.csr_matrix, list[str]]:
+def _one_hot(
+    cells: list[str], table: Table, column: int
+) -> tuple[scipy.sparse.csr_matrix, list[str]]:
     """A column of ones and zeros for each category; only zeros where there is none."""
     texts = pd.Series(cells, dtype=object)
     known = ~texts.map(is_missing).to_numpy(dtype=bool)
     categories = sorted(set(texts[known]))
     if len(categories) > _MOST_CATEGORIES:
         raise DataError(
-            f"{column.table.path}, column {column.title} holds {len(categories):,} different texts;"
-            f" up to {_MOST_CATEGORIES:,} are taken as categories. Leave it out by --column"
-            f" drop={column.table.column_name(column.number)}, or turn it into numbers."
+            f"{table.path}, column {table.column_title(column)} holds {len(categories):,} different"
+            f" texts; up to {_MOST_CATEGORIES:,} are taken as categories. Leave it out by --column"
+            f" drop={table.column_name(column)}, or turn it into numbers."
         )
     code = pd.Index(categories, dtype=object).get_indexer(texts)
     rows = np.flatnonzero(known)

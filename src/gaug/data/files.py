@@ -33,6 +33,9 @@ _KNOWN = {
     "split": (*_TABLES, ".npz"),
 }
 
+#: The files that a graph may have.
+FILE_KINDS = tuple(_KNOWN)
+
 
 @dataclass(frozen=True)
 class GraphFiles:

@@ -81,7 +81,7 @@ def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]])
 
 
 def _write_features(path: Path, x: Tensor, names: tuple[str, ...]) -> None:
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     if x.layout == torch.sparse_csr:  # as scipy.sparse.save_npz does, so that SciPy reads it
         arrays["format"] = np.array(b"csr")
         arrays["shape"] = np.array(x.shape)

@@ -9,7 +9,7 @@ from pathlib import Path
 from gaug.data.catalog import CATALOG, find_entry, load_graph
 from gaug.data.column_choice import ColumnChoice
 from gaug.data.features import scale_features
-from gaug.data.files import GraphFiles, read_graph_files
+from gaug.data.files import FILE_KINDS, GraphFiles, read_graph_files
 from gaug.data.loaded import LoadedGraph
 from gaug.data.networkx_graphs import read_graphml
 from gaug.data.node_ids import NodeIds
@@ -17,7 +17,7 @@ from gaug.data.saved import read_saved
 from gaug.data.split_files import read_split_file
 from gaug.data.splits import KINDS, Split, SplitConfig, make_split
 from gaug.data.text_lines import plain_suffix
-from gaug.errors import ConfigError
+from gaug.errors import ConfigError, unknown_name
 from gaug.graph import num_classes
 
 _LONGEST_NAME = 200
@@ -58,6 +58,16 @@ class GraphSource:
             if _stem(path) == "edges":
                 path = path.parent
         return (path.name if path.is_dir() else _stem(path))[:_LONGEST_NAME] or "graph"
+
+    @property
+    def folders(self) -> set[Path]:
+        """Folders of the user's that it is read from."""
+        named = [getattr(self.files, kind) for kind in FILE_KINDS]
+        found = {path.resolve().parent for path in named if path is not None}
+        if self.graph is not None and not self.in_catalog:
+            path = Path(self.graph).expanduser().resolve()
+            found.add(path if path.is_dir() else path.parent)
+        return found
 
 
 def open_graph(
@@ -142,9 +152,11 @@ def _own(source: GraphSource) -> LoadedGraph:
             )
         return read_graph_files(files, source.name)
     if not path.exists():
-        known = find_unknown(source.graph)
-        raise ConfigError(f"{known} Nor is there a file or a folder of that name.")
-    named = [kind for kind in ("edges", "features", "labels", "split") if getattr(files, kind)]
+        raise ConfigError(
+            f"{unknown_name('graph', source.graph, CATALOG)} Nor is there a file or a folder of"
+            " that name."
+        )
+    named = [kind for kind in FILE_KINDS if getattr(files, kind)]
     if named:
         raise ConfigError(
             f"{path} is a whole graph in one file: --{named[0]} has no meaning beside it."
@@ -159,15 +171,6 @@ def _own(source: GraphSource) -> LoadedGraph:
         f"{path} must be a folder, a .pt file with a Data, or a .graphml file. A table of edges"
         f" goes with --edges {path}."
     )
-
-
-def find_unknown(name: str) -> str:
-    """What the catalog says of a name that it does not have."""
-    try:
-        find_entry(name)
-    except ConfigError as error:
-        return str(error)
-    return ""
 
 
 def _stem(path: Path) -> str:

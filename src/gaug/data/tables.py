@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import contextlib
+import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,9 +52,10 @@ class Table(abc.ABC):
     def texts(self, *columns: int) -> list[list[str]]:
         """Whole columns as texts."""
         found: list[list[str]] = [[] for _ in columns]
-        for chunk in self.chunks():
-            for column, cells in zip(columns, found, strict=True):
-                cells.extend(as_texts(chunk[column]))
+        with garbage_kept():
+            for chunk in self.chunks():
+                for column, cells in zip(columns, found, strict=True):
+                    cells.extend(as_texts(chunk[column]))
         return found
 
     def column_title(self, column: int) -> str:
@@ -76,6 +79,21 @@ class Table(abc.ABC):
             else ", ".join(map(shown, self.names[:20])) + (", …" if self.width > 20 else "")
         )
         raise DataError(f"{self.path} has no column {shown(wanted)}. It has: {known}.")
+
+
+@contextlib.contextmanager
+def garbage_kept() -> Iterator[None]:
+    """Without the cyclic garbage collector, which would look at all objects for every few rows.
+
+    Rows make no cycles, so that nothing waits for it; reading takes half the time.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def as_texts(column: Column) -> Sequence[str]:

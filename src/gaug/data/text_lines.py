@@ -1,8 +1,8 @@
 """Lines of a text file, plain or compressed, from somebody who may mean no good.
 
-A file is read line by line. What it unpacks to, the length of a line, and its encoding are checked
-on the way, so that a damaged file or a bomb ends in an error that names the line, not in a full
-memory.
+A file is read in blocks of lines. What it unpacks to, the length of a line, and its encoding are
+checked on the way, so that a damaged file or a bomb ends in an error that names the line, not in a
+full memory.
 """
 
 from __future__ import annotations
@@ -41,36 +41,60 @@ def plain_suffix(path: Path) -> str:
     return Path(path.stem).suffix.lower() if suffix in COMPRESSIONS else suffix
 
 
-def text_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, with their ends; a mark of the byte order is left out.
+def text_blocks(path: Path) -> Iterator[str]:
+    """A UTF-8 file in blocks of whole lines; a mark of the byte order is left out.
 
     Raises:
         DataError: If the file is missing, binary, not UTF-8, damaged, or unpacks to far too much.
     """
     with opened(path) as stream:
-        number, total, most = 0, 0, allowance(path)
-        while raw := _next_line(stream, path):
-            number += 1
+        lines, total, most, rest = 0, 0, allowance(path), b""
+        while True:
+            raw = _next_bytes(stream, path)
             total += len(raw)
             if total > most:
                 raise too_large(path, most)
-            if len(raw) > _LONGEST_LINE:
+            rest += raw
+            # Only at the end of the file may a block end in the midst of a line.
+            end = max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, -1)) + 1 if raw else len(rest)
+            if len(rest) - end > _LONGEST_LINE:
                 raise DataError(
-                    f"{path}, line {number:,}: a line must have at most {_LONGEST_LINE:,} bytes."
-                    " Is it a file of rows?"
+                    f"{path}, line {lines + _count_lines(rest[:end]) + 1:,}: a line must have at"
+                    f" most {_LONGEST_LINE:,} bytes. Is it a file of rows?"
                 )
-            if b"\0" in raw:
-                raise DataError(
-                    f"{path}, line {number:,} holds a zero byte: this is no text file in UTF-8."
-                )
-            try:
-                line = raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{path}, line {number:,}, byte {error.start + 1:,}: the file must be UTF-8,"
-                    f" got the byte 0x{raw[error.start]:02x}. Save it as UTF-8."
-                ) from error
-            yield line.removeprefix("\ufeff") if number == 1 else line
+            block, rest = rest[:end], rest[end:]
+            if block:
+                yield _decoded(path, block, lines)
+                lines += _count_lines(block)
+            if not raw:
+                return
+
+
+def lines_of(block: str) -> Iterator[str]:
+    """The lines of a block, with their ends; nothing but a newline or a return ends a line."""
+    return io.StringIO(block, newline="")
+
+
+def _decoded(path: Path, block: bytes, lines_before: int) -> str:
+    if b"\0" in block:
+        line = lines_before + _count_lines(block[: block.index(b"\0")]) + 1
+        raise DataError(f"{path}, line {line:,} holds a zero byte: this is no text file in UTF-8.")
+    try:
+        text = block.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = block[: error.start]
+        line = lines_before + _count_lines(before) + 1
+        column = error.start - max(before.rfind(b"\n"), before.rfind(b"\r"))
+        raise DataError(
+            f"{path}, line {line:,}, byte {column:,}: the file must be UTF-8, got the byte"
+            f" 0x{block[error.start]:02x}. Save it as UTF-8."
+        ) from error
+    return text if lines_before else text.removeprefix("\ufeff")
+
+
+def _count_lines(block: bytes) -> int:
+    """How many lines end in a block."""
+    return block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
 
 
 def allowance(path: Path) -> int:
@@ -149,9 +173,9 @@ _DAMAGE = (
 )  # fmt: skip
 
 
-def _next_line(stream: BinaryIO, path: Path) -> bytes:
+def _next_bytes(stream: BinaryIO, path: Path) -> bytes:
     try:
-        return stream.readline(_LONGEST_LINE + 1)
+        return stream.read(_BLOCK)
     except _DAMAGE as error:
         raise _damaged(path, error) from error
 

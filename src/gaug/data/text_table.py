@@ -11,16 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gaug.data.tables import Column, Table, is_missing, is_number, shown
-from gaug.data.text_lines import text_lines
+from gaug.data.text_lines import lines_of, text_blocks
 from gaug.errors import DataError
 
 # In the order of preference where several fit; None is any run of white space.
 _DELIMITERS: tuple[str | None, ...] = ("\t", ";", "|", ",", None)
-_SPACE = re.compile(r"\s")
+_SPACES = (" ", "\t", "\xa0")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _SAMPLE_LINES = 100
 _SAMPLE_CHARACTERS = 200_000
-_CELLS_A_CHUNK = 200_000
+# Rows at a time: few enough to stay in a processor's cache, some dozens where rows are wide.
+_CELLS_A_CHUNK = 20_000
+_ROWS_A_CHUNK = 64
+_MOST_CELLS_A_CHUNK = 2_000_000
 
 # A first row with one of these in its first or second cell is a header, whatever follows.
 _FIRST_NAMES = {"id", "node", "nodes", "node_id", "nodeid", "source", "src", "from", "vertex"}
@@ -69,16 +72,28 @@ class TextTable(Table):
         Raises:
             DataError: At a row that is wider or narrower than the first, with its line.
         """
-        rows = self._rows()
-        size = max(1, _CELLS_A_CHUNK // self.width)
-        while chunk := [row for _, row in itertools.islice(rows, size)]:
-            columns: list[Column] = []
-            for cells in zip(*chunk, strict=True):
-                # Most files have none; looking for it in one long text is fast.
-                if _SPACE.search("".join(cells)):
-                    cells = tuple(map(str.strip, cells))
-                columns.append(cells)
-            yield columns
+        around = _SpaceWatch(self.delimiter)
+        reader = _reader(around.lines(self.path), self.delimiter)
+        wide = min(_ROWS_A_CHUNK, _MOST_CELLS_A_CHUNK // self.width)
+        size = max(1, wide, _CELLS_A_CHUNK // self.width)
+        start = 0 if self.names is None else 1
+        try:
+            while chunk := list(itertools.islice(reader, size + start)):
+                if set(map(len, chunk)) != {self.width}:
+                    break
+                columns: list[Column] = list(zip(*chunk[start:], strict=True))
+                if around.seen:
+                    columns = [tuple(map(str.strip, cells)) for cells in columns]
+                start = 0
+                if columns:
+                    yield columns
+            else:
+                return
+        except csv.Error:
+            pass
+        # Something is wrong: a slower pass, which counts lines, says where.
+        for _ in self._rows():
+            pass
 
     def place(self, row: int, column: int | None = None) -> str:
         """Where a cell stands: the file, the line and the column."""
@@ -99,22 +114,45 @@ class TextTable(Table):
             yield line, row
 
 
+class _SpaceWatch:
+    """Lines of a file, and whether white space was seen that may stand around a cell."""
+
+    def __init__(self, delimiter: str | None) -> None:
+        self.seen = False
+        # Between cells that white space separates there is none to take away.
+        self.kinds = () if delimiter is None else tuple(c for c in _SPACES if c != delimiter)
+
+    def lines(self, path: Path) -> Iterator[str]:
+        """Lines without the comments at the head of a file and without blank lines."""
+        at_head = True
+        for block in text_blocks(path):
+            self.seen = self.seen or any(space in block for space in self.kinds)
+            lines = lines_of(block)
+            if at_head:
+                lines = itertools.dropwhile(_is_comment, lines)
+                at_head = False
+            yield from itertools.filterfalse(str.isspace, lines)
+
+
+def _is_comment(line: str) -> bool:
+    return line[0] in "#%" or line.isspace()
+
+
 def _content(path: Path) -> Iterator[tuple[int, str]]:
     """Numbered lines without the comments at the head of a file and without blank lines."""
-    at_head = True
-    for number, line in enumerate(text_lines(path), start=1):
-        if line.isspace() or (at_head and line[0] in "#%"):
-            continue
-        at_head = False
-        yield number, line
+    lines = itertools.chain.from_iterable(map(lines_of, text_blocks(path)))
+    numbered = itertools.dropwhile(lambda pair: _is_comment(pair[1]), enumerate(lines, start=1))
+    return ((number, line) for number, line in numbered if not line.isspace())
+
+
+def _reader(lines: Iterator[str], delimiter: str | None) -> Iterator[list[str]]:
+    if delimiter is None:
+        return map(str.split, lines)
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
 
 
 def _rows(path: Path, delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
     """Cells of each row, with the number of the line where it starts."""
-    if delimiter is None:
-        for number, line in _content(path):
-            yield number, line.split()
-        return
     start = 0
 
     def lines() -> Iterator[str]:
@@ -123,7 +161,7 @@ def _rows(path: Path, delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
             start = start or number
             yield line
 
-    reader = csv.reader(lines(), delimiter=delimiter, skipinitialspace=True, strict=True)
+    reader = _reader(lines(), delimiter)
     while True:
         start = 0
         try:
