@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ from gaug.graph import is_multilabel
 
 #: What `write_graph_folder` may write.
 GRAPH_FILES = ("edges.csv", "nodes.csv", "features.npz", "labels.csv", "split.csv")
+
+# Every delimiter that a reader may look for, quotes, white space, and marks of comments.
+_SPECIAL = re.compile(r'[\s,;|"#%]')
 
 
 def write_graph_folder(folder: Path, graph: LoadedGraph) -> None:
@@ -73,11 +76,17 @@ def write_pairs(path: Path, ids: NodeIds, pairs: Tensor, numbers: dict[str, Tens
 
 
 def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A comma-separated table; cells with commas, quotes or line ends are quoted."""
+    """A comma-separated table; cells with anything in them that may mean something are quoted."""
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
+        file.write(",".join(map(_cell, header)) + "\n")
+        file.writelines(",".join(map(_cell, row)) + "\n" for row in rows)
+
+
+def _cell(value: Any) -> str:
+    text = str(value)
+    if _SPECIAL.search(text):
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def _write_features(path: Path, x: Tensor, names: tuple[str, ...]) -> None:

@@ -180,8 +180,12 @@ def _refuse_declarations(path: Path, content: bytes) -> None:
     parser.EntityDeclHandler = refuse
     try:
         parser.Parse(content, True)
+    except DataError:
+        raise
     except expat.ExpatError as error:
         raise DataError(
             f"{path}, line {error.lineno:,}, column {error.offset + 1:,}: this is no XML"
             f" ({expat.errors.messages.get(error.code, error)})."
         ) from error
+    except (LookupError, ValueError) as error:  # an encoding that Python does not have
+        raise DataError(f"{path} cannot be decoded ({error}). Save it as UTF-8.") from error

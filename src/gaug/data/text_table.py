@@ -177,14 +177,18 @@ def _rows(path: Path, delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
 
 
 def _find_delimiter(lines: list[str]) -> str | None:
-    """The one that cuts most lines into the same number of cells, two at least."""
+    """The one that cuts most lines into the same number of cells, two at least.
+
+    Where none does so for half of the lines, there is one column.
+    """
     bare = [_QUOTED.sub("q", line.strip("\r\n")) for line in lines]
 
     def agreement(delimiter: str | None) -> int:
         widths = collections.Counter(len(line.split(delimiter)) for line in bare)
         return max((count for width, count in widths.items() if width > 1), default=0)
 
-    return max(_DELIMITERS, key=agreement) if any(map(agreement, _DELIMITERS)) else ","
+    best = max(_DELIMITERS, key=agreement)
+    return best if 2 * agreement(best) > len(bare) else ","
 
 
 def _is_header(first: list[str], rest: list[list[str]], wanted: set[str]) -> bool:
