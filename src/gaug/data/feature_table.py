@@ -24,6 +24,9 @@ Block = np.ndarray | scipy.sparse.csr_matrix
 # A column with more texts than this is a name or a sentence, not a category.
 _MOST_CATEGORIES = 1000
 
+# Of columns whose largest values differ by more than this factor a user should know.
+_DIFFERENT_SCALES = 10
+
 
 @dataclass(frozen=True)
 class NodeFeatures:
@@ -71,6 +74,7 @@ def features_of_table(table: Table, id_column: int, dropped: list[int]) -> NodeF
     numeric = np.flatnonzero((scan.texts == 0) & (scan.known > 0))
     means = (scan.sums / np.maximum(1, scan.known))[numeric]
     parts: list[Block] = [_filled(_stacked(blocks)[:, numeric], means)]
+    notes += _scale_notes(parts[0])
     names = [table.column_name(used[i]) for i in numeric]
     categorical = [used[i] for i in np.flatnonzero(scan.texts)]
     for column, cells in zip(categorical, table.texts(*categorical), strict=True):
@@ -200,6 +204,20 @@ def _filled(block: Block, means: np.ndarray) -> Block:
     unknown = np.isnan(block.data)
     block.data[unknown] = means[block.indices[unknown]]
     return block
+
+
+def _scale_notes(block: Block) -> list[str]:
+    if not block.shape[1]:
+        return []
+    magnitude = abs(block).max(axis=0)
+    largest = magnitude if isinstance(magnitude, np.ndarray) else magnitude.toarray().ravel()
+    largest = largest[largest > 0]
+    if not largest.size or largest.max() <= _DIFFERENT_SCALES * largest.min():
+        return []
+    return [
+        f"Columns of features are of different scales (up to {largest.min():.3g} and up to"
+        f" {largest.max():.3g}): --set feature_scaling=columns evens them out."
+    ]
 
 
 def _one_hot(
