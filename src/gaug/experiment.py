@@ -59,7 +59,7 @@ class Experiment:
         device: Where to compute.
     """
 
-    graph: str | GraphSource
+    graph: str | Path | GraphSource
     model: ModelConfig
     method: MethodConfig
     parts: dict[str, PredictorConfig] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Experiment:
     @classmethod
     def of(
         cls,
-        graph: str | GraphSource,
+        graph: str | Path | GraphSource,
         *,
         model: str = "gcn",
         method: str = "none",

@@ -386,3 +386,9 @@ def test_direction_and_repeats_are_told(read: Write) -> None:
     graph = read(edges="a,b\na,b\nb,c\n")
     assert any("Merged 1 repeated edges" in note for note in graph.notes)
     assert any("undirected" in note for note in graph.notes)
+
+
+def test_opposite_edges_of_different_weights_are_told(read: Write) -> None:
+    graph = read(edges="source,target,weight\na,b,1\nb,a,3\nb,c,5\nc,b,5\n")
+    assert graph.data.edge_weight.tolist() == [2, 2, 5, 5]
+    assert any("Averaged the weights of 1 pairs of opposite edges" in note for note in graph.notes)

@@ -55,6 +55,13 @@ def test_a_plain_dictionary_with_masks_and_sparse_features(tmp_path: Path) -> No
     assert "Left out of d.pt: extra." in graph.notes
 
 
+def test_what_may_be_unpickled_elsewhere_stays_as_it_was(tmp_path: Path) -> None:
+    torch.serialization.add_safe_globals([Data])
+    before = set(torch.serialization.get_safe_globals())
+    open_graph(save(tmp_path / "g.pt"))
+    assert set(torch.serialization.get_safe_globals()) == before
+
+
 def test_a_trap_is_not_unpickled(tmp_path: Path, trap: Any) -> None:
     torch.save({"x": trap}, tmp_path / "trap.pt")
     with pytest.raises(DataError, match="nothing else is unpickled"):

@@ -25,7 +25,8 @@ from gaug.errors import DataError
 from gaug.graph import from_scipy, standardise, to_scipy_features
 
 _TABLES = (".csv", ".tsv", ".txt", ".parquet")
-_KNOWN = {
+#: How the names of each kind of file may end, without a compression.
+KNOWN_SUFFIXES = {
     "nodes": _TABLES,
     "edges": (*_TABLES, ".npy", ".npz"),
     "features": (*_TABLES, ".npy", ".npz"),
@@ -34,7 +35,7 @@ _KNOWN = {
 }
 
 #: The files that a graph may have.
-FILE_KINDS = tuple(_KNOWN)
+FILE_KINDS = tuple(KNOWN_SUFFIXES)
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class GraphFiles:
             DataError: If there are two of one kind, or one leads out of the folder.
         """
         found: dict[str, Any] = {
-            kind: _the_file(folder, kind) for kind in _KNOWN if getattr(self, kind) is None
+            kind: _the_file(folder, kind) for kind in KNOWN_SUFFIXES if getattr(self, kind) is None
         }
         return dataclasses.replace(self, **found)
 
@@ -201,7 +202,7 @@ def _the_file(folder: Path, kind: str) -> Path | None:
     found = sorted(
         path
         for path in folder.iterdir()
-        if path.name.lower().split(".")[0] == kind and plain_suffix(path) in _KNOWN[kind]
+        if path.name.lower().split(".")[0] == kind and plain_suffix(path) in KNOWN_SUFFIXES[kind]
     )
     if len(found) > 1:
         raise DataError(

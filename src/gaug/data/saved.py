@@ -116,7 +116,9 @@ def _load(path: Path) -> dict[str, Any]:
         # torch.save stores as it is; anything packed is somebody else's work and may be a bomb.
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
             raise DataError(f"{path} holds packed parts, which torch.save does not write.")
-        with torch.serialization.safe_globals(_SAFE):
+        # Leaving the block forbids what it allowed, also what PyTorch Geometric needs itself.
+        allowed = torch.serialization.get_safe_globals()
+        with torch.serialization.safe_globals([kind for kind in _SAFE if kind not in allowed]):
             loaded = torch.load(path, map_location="cpu", weights_only=True)
         values = loaded.to_dict() if isinstance(loaded, Data) else loaded
     except DataError:

@@ -9,7 +9,7 @@ from pathlib import Path
 from gaug.data.catalog import CATALOG, find_entry, load_graph
 from gaug.data.column_choice import ColumnChoice
 from gaug.data.features import scale_features
-from gaug.data.files import FILE_KINDS, GraphFiles, read_graph_files
+from gaug.data.files import FILE_KINDS, KNOWN_SUFFIXES, GraphFiles, read_graph_files
 from gaug.data.loaded import LoadedGraph
 from gaug.data.networkx_graphs import read_graphml
 from gaug.data.node_ids import NodeIds
@@ -115,7 +115,8 @@ def split_graph(
         config: Fractions, counts and seed of the kinds that are drawn.
     """
     kind = loaded.default_split if kind is None else kind
-    if kind not in KINDS and loaded.data.y is not None and Path(kind).suffix:
+    is_file = kind not in KINDS and plain_suffix(Path(kind)) in KNOWN_SUFFIXES["split"]
+    if is_file and loaded.data.y is not None:
         return read_split_file(Path(kind), loaded.data, loaded.ids)
     return make_split(loaded.data, kind, config)
 

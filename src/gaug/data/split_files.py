@@ -36,7 +36,7 @@ def read_split_file(
     if path.suffix.lower() == ".npz":
         return read_split(path, data, ids)
     parts = _parts_of_table(path, data, ids, columns or ColumnChoice())
-    return checked_split(path.name.split(".")[0], parts, data)
+    return checked_split(path.name.split(".")[0], parts, data, ids)
 
 
 def _parts_of_table(

@@ -138,11 +138,24 @@ def read_split(path: Path, data: Data, ids: NodeIds | None = None) -> Split:
             place = functools.partial("{}, {}[{}]".format, path, part)
             array = ids.positions(list(map(str, array.tolist())), place)
         parts.append(array)
-    return checked_split(path.stem, parts, data)
+    return checked_split(path.stem, parts, data, ids)
 
 
-def checked_split(name: str, parts: Sequence[np.ndarray], data: Data) -> Split:
-    """A split whose parts are non-empty, disjoint, in range and labelled; anything else raises."""
+def checked_split(
+    name: str, parts: Sequence[np.ndarray], data: Data, names: Sequence[str] | None = None
+) -> Split:
+    """A split whose parts are non-empty, disjoint, in range and labelled; anything else raises.
+
+    Args:
+        name: Its name in records.
+        parts: Numbers of the training, validation and test nodes.
+        data: The graph.
+        names: What to call the nodes in errors, by default their numbers.
+    """
+
+    def called(node: int) -> str:
+        return str(node) if names is None else repr(names[node])
+
     num_nodes = int(data.num_nodes)
     owner = np.full(num_nodes, -1)
     labels = data.y.numpy()
@@ -159,12 +172,16 @@ def checked_split(name: str, parts: Sequence[np.ndarray], data: Data) -> Split:
         if (taken >= 0).any():
             node = int(ids[taken >= 0][0])
             other = PARTS[owner[node]]
-            raise DataError(f"Split {name!r} has node {node} both in {other} and in {part}.")
+            raise DataError(
+                f"Split {name!r} has node {called(node)} both in {other} and in {part}."
+            )
         if np.unique(ids).size != ids.size:
             raise DataError(f"The {part} part of split {name!r} lists a node more than once.")
         if labels.ndim == 1 and (labels[ids] < 0).any():
             node = int(ids[labels[ids] < 0][0])
-            raise DataError(f"Node {node} of the {part} part of split {name!r} has no label.")
+            raise DataError(
+                f"Node {called(node)} of the {part} part of split {name!r} has no label."
+            )
         owner[ids] = number
     train, val, test = (torch.from_numpy(np.sort(ids).astype(np.int64)) for ids in parts)
     return Split(name, train, val, test)
