@@ -61,6 +61,7 @@ def sparse_matrix(path: Path, arrays: Mapping[str, np.ndarray]) -> scipy.sparse.
             raise DataError(f"{path}: a sparse matrix must have two sizes below 2³¹, got {shape}.")
         if arrays["data"].dtype.kind not in "biuf":
             raise DataError(f"{path}: data must be numbers, got {arrays['data'].dtype}.")
+        _check_rows_pay(path, shape, arrays["data"].size)
         if kind in ("csr", "csc"):
             parts = (arrays["data"], arrays["indices"], arrays["indptr"])
             make = scipy.sparse.csr_matrix if kind == "csr" else scipy.sparse.csc_matrix
@@ -71,12 +72,11 @@ def sparse_matrix(path: Path, arrays: Mapping[str, np.ndarray]) -> scipy.sparse.
             matrix = scipy.sparse.coo_matrix((arrays["data"], places), shape=shape).tocsr()
         else:
             raise DataError(f"{path}: a sparse matrix must be csr, csc or coo, got {kind!r}.")
-        _check_rows_pay(path, shape, len(arrays["data"]))
         return scipy.sparse.csr_matrix(matrix)
 
 
 def _check_rows_pay(path: Path, shape: tuple[int, ...], stored: int) -> None:
-    """A matrix of a billion empty rows takes gigabytes as soon as somebody looks at it."""
+    """A matrix of a billion empty rows takes gigabytes as soon as somebody turns it."""
     most = 10_000_000 + 100 * stored
     if max(shape) > most:
         raise DataError(
