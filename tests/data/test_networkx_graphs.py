@@ -12,9 +12,10 @@ from torch_geometric.utils import to_networkx
 
 from gaug.data.catalog import load_graph
 from gaug.data.files import GraphFiles
+from gaug.data.loaded import LoadedGraph
 from gaug.data.networkx_graphs import from_networkx
 from gaug.data.source import GraphSource, open_graph
-from gaug.errors import DataError
+from gaug.errors import ConfigError, DataError
 
 
 def people() -> networkx.DiGraph:
@@ -86,6 +87,21 @@ def test_the_label_of_graphml_is_chosen_by_name(tmp_path: Path) -> None:
     networkx.write_graphml(people(), tmp_path / "g.graphml")
     source = GraphSource(str(tmp_path / "g.graphml"), GraphFiles(columns=("label=town",)))
     assert open_graph(source).class_names == ("Oslo", "Rome")
+
+
+def test_attributes_of_graphml_are_dropped_and_checked(tmp_path: Path) -> None:
+    path = tmp_path / "g.graphml"
+    networkx.write_graphml(people(), path)
+
+    def read(*columns: str) -> LoadedGraph:
+        return open_graph(GraphSource(str(path), GraphFiles(columns=columns)))
+
+    assert read("drop=town", "drop=label").feature_names == ("age", "tall")
+    assert read("drop=label").data.y is None
+    with pytest.raises(ConfigError, match=r"Unknown attribute .* 'weigth'.* Did you mean 'weight'"):
+        read("weight=weigth")
+    with pytest.raises(ConfigError, match="to take as id has no meaning"):
+        read("id=age")
 
 
 BOMB = """<?xml version="1.0"?>

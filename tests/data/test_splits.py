@@ -141,7 +141,7 @@ def test_a_class_with_too_few_nodes_for_a_per_class_split_is_refused(hundred):
 
 
 def test_a_graph_too_small_for_its_fractions_is_refused(path_graph):
-    with pytest.raises(DataError, match=r"^The train part of split 'random-0' must not be empty.$"):
+    with pytest.raises(DataError, match=r"^The train part of split 'random-0' must not be empty: "):
         make_split(path_graph, "random")
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
+from gaug.data.column_choice import ColumnChoice
 from gaug.data.feature_table import features_of_table
 from gaug.data.files import finish
 from gaug.data.label_files import LabelCells
@@ -22,7 +23,7 @@ from gaug.data.loaded import LoadedGraph
 from gaug.data.node_ids import NodeIds
 from gaug.data.tables import Column, Table, is_number, shown
 from gaug.data.text_lines import read_bytes
-from gaug.errors import DataError
+from gaug.errors import ConfigError, DataError, unknown_name
 
 # NetworkX builds objects of some fifty times the size of the text.
 _LONGEST_GRAPHML = 64 * 2**20
@@ -87,14 +88,18 @@ def from_networkx(
 
 
 def read_graphml(
-    path: Path, name: str, *, label: str = "label", made_features: str | None = None
+    path: Path,
+    name: str,
+    columns: ColumnChoice | None = None,
+    made_features: str | None = None,
 ) -> LoadedGraph:
     """The graph in a GraphML file, with the attributes of its nodes as features.
 
     Args:
         path: The file, plain or compressed.
         name: What to call the graph.
-        label: Attribute of nodes with the class.
+        columns: Which attributes to take as label and weight, and which to leave out; by default
+            those of these names, and none.
         made_features: Features to make where there are none.
 
     Raises:
@@ -110,10 +115,33 @@ def read_graphml(
     except Exception as error:  # whatever a damaged file causes
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"{path} is no GraphML file that NetworkX reads ({reason}).") from error
+    chosen = _chosen_attributes(path, graph, columns or ColumnChoice())
     try:
-        return from_networkx(graph, label=label, make_features=made_features, name=name)
+        return from_networkx(graph, **chosen, make_features=made_features, name=name)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
+
+
+def _chosen_attributes(path: Path, graph: Any, columns: ColumnChoice) -> dict[str, Any]:
+    """Arguments of `from_networkx` by what the user named."""
+    of_nodes = {str(key) for _, attributes in graph.nodes(data=True) for key in attributes}
+    of_edges = {str(key) for *_, attributes in graph.edges(data=True) for key in attributes}
+    for role in ("source", "target", "id"):
+        if columns.names(role):
+            raise ConfigError(
+                f"A column to take as {role} has no meaning for {path}: leave it out."
+            )
+    for role, known in (("label", of_nodes), ("drop", of_nodes), ("weight", of_edges)):
+        for wanted in columns.names(role):
+            if wanted not in known:
+                raise unknown_name(f"attribute of {path} to take as {role}", wanted, known)
+    dropped = set(columns.names("drop"))
+    label = next(iter(columns.names("label")), None if "label" in dropped else "label")
+    return {
+        "features": sorted(of_nodes - dropped - {str(label)}),
+        "label": label,
+        "weight": next(iter(columns.names("weight")), "weight"),
+    }
 
 
 @dataclass(frozen=True)

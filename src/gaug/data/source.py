@@ -164,9 +164,10 @@ def _own(source: GraphSource) -> LoadedGraph:
         )
     if plain_suffix(path) == ".graphml":
         columns = ColumnChoice(files.columns)
-        label = next(iter(columns.names("label")), "label")
-        return read_graphml(path, source.name, label=label, made_features=files.make_features)
+        return read_graphml(path, source.name, columns, files.make_features)
     if path.suffix in (".pt", ".pth"):
+        if files.columns:
+            raise ConfigError(f"{path} has no columns to choose: leave --column out.")
         return read_saved(path, source.name, files.make_features)
     raise ConfigError(
         f"{path} must be a folder, a .pt file with a Data, or a .graphml file. A table of edges"

@@ -94,14 +94,26 @@ def make_split(data: Data, kind: str, config: SplitConfig | None = None) -> Spli
     """
     config = config or SplitConfig()
     if data.y is None:
-        raise DataError("A graph without labels y cannot be split for classification.")
+        raise DataError(
+            "A graph without labels y cannot be split for classification. Give it labels, in a file"
+            " by --labels."
+        )
     if kind == "public":
         return _public(data)
     if kind in KINDS:
         generator = np.random.default_rng([config.split_seed, KINDS.index(kind)])
         draw = {"random": _random, "stratified": _stratified, "per-class": _per_class}[kind]
-        parts = draw(_labels_of_known(data), config, generator)
-        return checked_split(f"{kind}-{config.split_seed}", parts, data)
+        labels = _labels_of_known(data)
+        parts = draw(labels, config, generator)
+        name = f"{kind}-{config.split_seed}"
+        for part, ids in zip(PARTS, parts, strict=True):
+            if ids.size == 0:
+                raise DataError(
+                    f"The {part} part of split {name!r} must not be empty: {(labels >= 0).sum():,}"
+                    " labelled nodes are too few for these fractions. Raise train_fraction or"
+                    " val_fraction by --set, or give a split of your own."
+                )
+        return checked_split(name, parts, data)
     path = Path(kind)
     if path.suffix == ".npz":
         return read_split(path, data)
