@@ -317,6 +317,7 @@ NUMBERS = "id,age\n" + "".join(f"n{i},{i}\n" for i in range(200))
         ({"edges": "a,b\n\n# no comment here\nb,c,d\n"}, r"edges.csv, line 3: .* got 1"),
         ({"edges": 'a,b\nb,"c\n'}, r"edges.csv, line 2: the row cannot be taken apart"),
         ({"edges": ""}, "edges.csv is empty"),
+        ({"edges": "a,b\nb,\n"}, "edges.csv, line 2, column 2: an edge must have two node ids"),
         ({"edges": "\n \n"}, "edges.csv holds no row"),
         ({"edges": "alone\nagain\n"}, "must have two columns, source and target"),
         ({"edges": "a,a\nb,b\n"}, "edges.csv: The graph has no edges but self-loops"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,24 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "edges.csv")
     with pytest.raises(DataError, match="must be a file"):
         open_graph(tmp_path)
+
+
+def test_a_row_of_a_million_cells_and_more_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("1," * 1_500_000)
+    with pytest.raises(DataError, match=r"at most 1,000,000 cells, the first has 1,500,001"):
+        open_graph(tmp_path)
+
+
+def test_wide_rows_after_a_narrow_one_are_not_gathered(tmp_path: Path) -> None:
+    """Each takes a megabyte of pointers; two hundred of them would take 200."""
+    (tmp_path / "edges.csv").write_text("a,b\n" + ("," * 131_072 + "\n") * 200)
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match=r"line 2: a row must have 2 cells .* got 131,073"):
+            open_graph(tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 60e6
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_long_cell_makes_no_column_long(tmp_path: Path) -> None:

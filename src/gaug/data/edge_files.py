@@ -74,6 +74,15 @@ class EdgeCells:
             notes=(*self.notes, note),
         )
 
+    def check_ids(self) -> None:
+        """Raise at an end without an id."""
+        for end, texts in enumerate((self.source, self.target)):
+            if "" in texts:
+                raise DataError(
+                    f"{self.place(texts.index(''), end)}: an edge must have two node ids, got an"
+                    " empty cell."
+                )
+
 
 def read_edges(path: Path, columns: ColumnChoice) -> EdgeCells:
     """Edges from a table with a source and a target in each row, or from an array.

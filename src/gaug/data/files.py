@@ -94,6 +94,7 @@ def read_graph_files(files: GraphFiles, name: str) -> LoadedGraph:
         raise DataError("A graph needs a file of edges. Give one by --edges.")
     columns = ColumnChoice(files.columns)
     edges = read_edges(files.edges, columns)
+    edges.check_ids()
     ends = NodeIds.found_in([edges.source, edges.target])
     features = read_features(files.features, columns, ends) if files.features else None
     known = ends if features is None or features.ids is None else features.ids

@@ -25,8 +25,10 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zip")
 
 # A line may have so many bytes; a million features of 16 characters fit.
 _LONGEST_LINE = 16 * 2**20
-# A compressed file may unpack to so many bytes, and to so many times its size on top.
-_UNPACKED_BYTES = 128 * 2**20
+# A compressed file may unpack to so many bytes, and to so many times its size on top. Texts take
+# up to thirty times their size in memory, arrays take their own.
+_UNPACKED_BYTES = 32 * 2**20
+_UNPACKED_ARRAY_BYTES = 512 * 2**20
 _UNPACKED_RATIO = 20
 _BLOCK = 2**20
 
@@ -99,16 +101,22 @@ def _count_lines(block: bytes) -> int:
 
 def allowance(path: Path) -> int:
     """How many bytes a file may unpack to."""
-    size = path.stat().st_size
-    compressed = path.suffix.lower() in (*COMPRESSIONS, ".npz")
-    return _UNPACKED_BYTES + _UNPACKED_RATIO * size if compressed else max(size, 2**62)
+    size, suffix = path.stat().st_size, path.suffix.lower()
+    if suffix == ".npz":
+        return _UNPACKED_ARRAY_BYTES + _UNPACKED_RATIO * size
+    return _UNPACKED_BYTES + _UNPACKED_RATIO * size if suffix in COMPRESSIONS else size
 
 
 def too_large(path: Path, most: int) -> DataError:
     """The error for a file that unpacks to more than its allowance."""
+    remedy = (
+        "save it by numpy.savez, which does not pack."
+        if path.suffix.lower() == ".npz"
+        else "unpack it yourself and give the unpacked file."
+    )
     return DataError(
         f"{path} unpacks to more than {most:,} bytes, far more than its size suggests. If it is"
-        " meant, unpack it yourself and give the unpacked file."
+        f" meant, {remedy}"
     )
 
 

@@ -6,9 +6,10 @@ import collections
 import csv
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from gaug.data.tables import Column, Table, is_missing, is_number, shown
 from gaug.data.text_lines import lines_of, text_blocks
@@ -20,6 +21,8 @@ _SPACES = (" ", "\t", "\xa0")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _SAMPLE_LINES = 100
 _SAMPLE_CHARACTERS = 200_000
+_SAMPLE_CELLS = 20_000
+_WIDEST = 1_000_000
 # Rows at a time: few enough to stay in a processor's cache, some dozens where rows are wide.
 _CELLS_A_CHUNK = 20_000
 _ROWS_A_CHUNK = 64
@@ -49,11 +52,16 @@ class TextTable(Table):
             wanted_names: Names of columns that a user gave: a first row with one of them is a
                 header.
         """
-        sample = list(itertools.islice(_content(path), _SAMPLE_LINES))
+        sample = [line for _, line in _sample(_content(path), _SAMPLE_CHARACTERS)]
         if not sample:
             raise DataError(f"{path} holds no row.")
-        delimiter = _find_delimiter([line[:_SAMPLE_CHARACTERS] for _, line in sample])
-        rows = [row for _, row in itertools.islice(_rows(path, delimiter), _SAMPLE_LINES)]
+        delimiter = _find_delimiter([line[:_SAMPLE_CHARACTERS] for line in sample])
+        rows = [row for _, row in _sample(_rows(path, delimiter), _SAMPLE_CELLS)]
+        if len(rows[0]) > _WIDEST:
+            raise DataError(
+                f"{path}: a row must have at most {_WIDEST:,} cells, the first has"
+                f" {len(rows[0]):,}. Save wide features as a sparse .npz file."
+            )
         first, rest = [cell.strip() for cell in rows[0]], rows[1:]
         header = _is_header(first, rest, set(wanted_names))
         if header:
@@ -73,27 +81,31 @@ class TextTable(Table):
             DataError: At a row that is wider or narrower than the first, with its line.
         """
         around = _SpaceWatch(self.delimiter)
-        reader = _reader(around.lines(self.path), self.delimiter)
+        wrong = False
+
+        def fits(row: list[str]) -> bool:
+            nonlocal wrong
+            wrong = len(row) != self.width
+            return not wrong
+
+        # At the first row of a wrong width reading ends: many wide ones would fill the memory.
+        rows = itertools.takewhile(fits, _reader(around.lines(self.path), self.delimiter))
         wide = min(_ROWS_A_CHUNK, _MOST_CELLS_A_CHUNK // self.width)
         size = max(1, wide, _CELLS_A_CHUNK // self.width)
         start = 0 if self.names is None else 1
         try:
-            while chunk := list(itertools.islice(reader, size + start)):
-                if set(map(len, chunk)) != {self.width}:
-                    break
+            while chunk := list(itertools.islice(rows, size + start)):
                 columns: list[Column] = list(zip(*chunk[start:], strict=True))
                 if around.seen:
                     columns = [tuple(map(str.strip, cells)) for cells in columns]
                 start = 0
                 if columns:
                     yield columns
-            else:
-                return
         except csv.Error:
-            pass
-        # Something is wrong: a slower pass, which counts lines, says where.
-        for _ in self._rows():
-            pass
+            wrong = True
+        if wrong:  # a slower pass, which counts lines, says where
+            for _ in self._rows():
+                pass
 
     def place(self, row: int, column: int | None = None) -> str:
         """Where a cell stands: the file, the line and the column."""
@@ -174,6 +186,19 @@ def _rows(path: Path, delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
                 " that is not closed."
             ) from error
         yield start, row
+
+
+_Item = TypeVar("_Item", bound=Sequence[object])
+
+
+def _sample(items: Iterator[tuple[int, _Item]], most: int) -> Iterator[tuple[int, _Item]]:
+    """The first items, until there are enough of them or they are long enough together."""
+    total = 0
+    for number, item in itertools.islice(items, _SAMPLE_LINES):
+        yield number, item
+        total += len(item)
+        if total > most:
+            return
 
 
 def _find_delimiter(lines: list[str]) -> str | None:
