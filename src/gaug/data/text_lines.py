@@ -120,6 +120,17 @@ def too_large(path: Path, most: int) -> DataError:
     )
 
 
+def check_unpacked_size(path: Path) -> None:
+    """Raise if a compressed file unpacks to more than its allowance, before anything is kept."""
+    if path.suffix.lower() in COMPRESSIONS:
+        with opened(path) as stream:
+            total, most = 0, allowance(path)
+            while part := _next_bytes(stream, path):
+                total += len(part)
+                if total > most:
+                    raise too_large(path, most)
+
+
 def read_bytes(path: Path, most: int) -> bytes:
     """The whole of a file, unpacked, of at most so many bytes."""
     with opened(path) as stream:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gaug.data.tables import Column, Table, is_missing, is_number, shown
-from gaug.data.text_lines import lines_of, text_blocks
+from gaug.data.text_lines import check_unpacked_size, lines_of, text_blocks
 from gaug.errors import DataError
 
 # In the order of preference where several fit; None is any run of white space.
@@ -52,6 +52,7 @@ class TextTable(Table):
             wanted_names: Names of columns that a user gave: a first row with one of them is a
                 header.
         """
+        check_unpacked_size(path)
         sample = [line for _, line in _sample(_content(path), _SAMPLE_CHARACTERS)]
         if not sample:
             raise DataError(f"{path} holds no row.")
