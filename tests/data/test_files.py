@@ -366,7 +366,7 @@ def test_what_is_wrong_is_named_with_its_line_and_column(
 
 def test_a_column_of_too_many_texts_names_the_remedy(read: Write) -> None:
     rows = "".join(f"n{i},name of {i}\n" for i in range(1001))
-    with pytest.raises(DataError, match=r"holds 1,001 different texts.*--column drop=title"):
+    with pytest.raises(DataError, match=r"holds 1,001 different texts.*--column drop='title'"):
         read(edges="n1,n2\n", features="id,title\n" + rows)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from gaug.data.text_lines import allowance, check_file, too_large
-from gaug.errors import DataError
+from gaug.errors import DataError, reason_of
 
 _FORMATS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -111,8 +111,8 @@ def _damage_told(path: Path) -> Iterator[None]:
     except DataError:
         raise
     except Exception as error:  # a damaged archive makes its readers raise anything
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
         kind = path.suffix.lower()
         raise DataError(
-            f"{path} is not a readable {kind} file of numbers, it is damaged or cut off ({reason})."
+            f"{path} is not a readable {kind} file of numbers, it is damaged or cut off"
+            f" ({reason_of(error)})."
         ) from error

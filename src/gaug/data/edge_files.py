@@ -194,7 +194,7 @@ def _pairs(path: Path, arrays: dict[str, np.ndarray]) -> np.ndarray:
         if len(arrays) != 1:
             raise DataError(
                 f"{path} must hold one array, or one called edge_index, got"
-                f" {', '.join(sorted(arrays))}."
+                f" {', '.join(map(shown, sorted(arrays)[:5]))}."
             )
         (array,) = arrays.values()
     if array.ndim != 2 or 2 not in array.shape or array.dtype.kind not in "iuU":

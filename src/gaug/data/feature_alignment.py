@@ -10,6 +10,7 @@ import scipy.sparse
 import torch
 
 from gaug.data.loaded import LoadedGraph
+from gaug.data.tables import shown
 from gaug.errors import DataError
 from gaug.graph import from_scipy, to_scipy_features
 
@@ -41,13 +42,13 @@ def align_features(graph: LoadedGraph, names: Sequence[str]) -> LoadedGraph:
     extra = [n for n in given if n not in wanted and _column_of(n) not in categorical]
     for fault, listed in (("lacks", missing), ("has, which were not there before,", extra)):
         if listed:
-            shown = ", ".join(map(repr, listed[:_SHOWN])) + (", …" if len(listed) > _SHOWN else "")
+            some = ", ".join(map(shown, listed[:_SHOWN])) + (", …" if len(listed) > _SHOWN else "")
             raise DataError(
-                f"Graph {graph.name!r} {fault} the features {shown}. Give the features that the"
+                f"Graph {graph.name!r} {fault} the features {some}. Give the features that the"
                 " model was fitted to."
             )
     new = [name for name in given if name not in wanted]
-    note = f"Left out categories that are new: {', '.join(map(repr, new[:_SHOWN]))}."
+    note = f"Left out categories that are new: {', '.join(map(shown, new[:_SHOWN]))}."
     sources = [given.get(name, -1) for name in names]
     data = graph.data.clone()
     x = data.x

@@ -13,6 +13,7 @@ from gaug.data.column_choice import ColumnChoice
 from gaug.data.feature_table import NodeFeatures, features_of_table
 from gaug.data.node_ids import NodeIds
 from gaug.data.node_tables import open_node_table
+from gaug.data.tables import shown
 from gaug.data.text_lines import plain_suffix
 from gaug.errors import DataError, unknown_name
 from gaug.graph import from_scipy, sparse_features
@@ -81,7 +82,8 @@ def _the_array(path: Path, arrays: dict[str, np.ndarray]) -> np.ndarray:
     else:
         if len(arrays) != 1:
             raise DataError(
-                f"{path} must hold one array, or one called x, got {', '.join(sorted(arrays))}."
+                f"{path} must hold one array, or one called x, got"
+                f" {', '.join(map(shown, sorted(arrays)[:5]))}."
             )
         (array,) = arrays.values()
     if array.ndim == 1:

@@ -231,7 +231,7 @@ def _one_hot(
         raise DataError(
             f"{table.path}, column {table.column_title(column)} holds {len(categories):,} different"
             f" texts; up to {_MOST_CATEGORIES:,} are taken as categories. Leave it out by --column"
-            f" drop={table.column_name(column)}, or turn it into numbers."
+            f" drop={table.column_title(column)}, or turn it into numbers."
         )
     code = pd.Index(categories, dtype=object).get_indexer(texts)
     rows = np.flatnonzero(known)

@@ -20,6 +20,7 @@ from gaug.data.loaded import LoadedGraph
 from gaug.data.node_ids import NodeIds
 from gaug.data.node_tables import open_node_table
 from gaug.data.split_files import read_split_file
+from gaug.data.tables import shown
 from gaug.data.text_lines import plain_suffix
 from gaug.errors import DataError
 from gaug.graph import from_scipy, standardise, to_scipy_features
@@ -193,7 +194,7 @@ def _in_order(features: NodeFeatures, ids: NodeIds, path: Path) -> Tensor:
         return features.x
     rows = features.ids.positions(list(ids))
     if (rows < 0).any():
-        raise DataError(f"{path} has no row for node {ids[int((rows < 0).argmax())]!r}.")
+        raise DataError(f"{path} has no row for node {shown(ids[int((rows < 0).argmax())])}.")
     if features.x.layout == torch.sparse_csr:
         return from_scipy(to_scipy_features(features.x)[rows])
     return features.x[torch.from_numpy(rows)]

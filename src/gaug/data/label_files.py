@@ -15,7 +15,7 @@ from gaug.data.arrays import read_npy
 from gaug.data.column_choice import ColumnChoice
 from gaug.data.node_ids import NodeIds
 from gaug.data.node_tables import open_node_table
-from gaug.data.tables import Table, as_texts, is_missing, is_number
+from gaug.data.tables import Table, as_texts, is_missing, is_number, shown
 from gaug.data.text_lines import plain_suffix
 from gaug.errors import DataError
 
@@ -128,7 +128,7 @@ def read_labels(path: Path, columns: ColumnChoice, known: NodeIds | None = None)
             if bad is not None:
                 raise DataError(
                     f"{table.place(bad, used[number])}: several columns of labels must hold 0 and"
-                    f" 1, got {cells[bad]!r}. Or choose one by --column label=NAME."
+                    f" 1, got {shown(cells[bad])}. Or choose one by --column label=NAME."
                 )
     return _cells(table, id_column, ids, used, found)
 

@@ -23,7 +23,7 @@ from gaug.data.loaded import LoadedGraph
 from gaug.data.node_ids import NodeIds
 from gaug.data.tables import Column, Table, is_number, shown
 from gaug.data.text_lines import read_bytes
-from gaug.errors import ConfigError, DataError, unknown_name
+from gaug.errors import ConfigError, DataError, reason_of, unknown_name
 
 # NetworkX builds objects of some fifty times the size of the text.
 _LONGEST_GRAPHML = 64 * 2**20
@@ -68,7 +68,7 @@ def from_networkx(
     class_names: tuple[str, ...] = ()
     cells = [_text(attributes.get(label)) for _, attributes in nodes] if label else []
     if any(cells):
-        place = f"{home}, attribute {label!r}"
+        place = f"{home}, attribute {shown(str(label))}"
         labels = LabelCells(Path(home), None, [cells], [str(label)], lambda row, number: place)
         data.y, class_names = labels.attach(ids, notes)
     feature_names: tuple[str, ...] = ()
@@ -113,8 +113,9 @@ def read_graphml(
             warnings.simplefilter("ignore")
             graph = networkx.read_graphml(io.BytesIO(content))
     except Exception as error:  # whatever a damaged file causes
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"{path} is no GraphML file that NetworkX reads ({reason}).") from error
+        raise DataError(
+            f"{path} is no GraphML file that NetworkX reads ({reason_of(error)})."
+        ) from error
     chosen = _chosen_attributes(path, graph, columns or ColumnChoice())
     try:
         return from_networkx(graph, **chosen, make_features=made_features, name=name)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from gaug.data.tables import shown
 from gaug.errors import DataError
 
 #: Says where the i-th of some ids stands, for an error: ``edges.csv, line 7, column 2``.
@@ -45,7 +46,7 @@ class NodeIds(Sequence[str]):
         index = ids._index
         if not index.is_unique:
             row = int(np.flatnonzero(index.duplicated())[0])
-            raise DataError(f"{place(row)}: node {index[row]!r} comes a second time.")
+            raise DataError(f"{place(row)}: node {shown(index[row])} comes a second time.")
         empty = ids.positions([""], None)
         if empty[0] >= 0:
             raise DataError(f"{place(int(empty[0]))}: a node must have an id, got an empty cell.")
@@ -73,7 +74,7 @@ class NodeIds(Sequence[str]):
         found = self._index.get_indexer(pd.Index(np.array(texts, dtype=object), dtype=object))
         if place is not None and (found < 0).any():
             bad = int(np.flatnonzero(found < 0)[0])
-            raise DataError(f"{place(bad)}: there is no node {texts[bad]!r} in {self.home}.")
+            raise DataError(f"{place(bad)}: there is no node {shown(texts[bad])} in {self.home}.")
         return np.asarray(found, dtype=np.int64)
 
     @property

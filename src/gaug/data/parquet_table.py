@@ -12,7 +12,7 @@ import numpy as np
 
 from gaug.data.tables import Column, Table, shown
 from gaug.data.text_lines import check_file
-from gaug.errors import ConfigError, DataError
+from gaug.errors import ConfigError, DataError, reason_of
 
 _ROWS_A_CHUNK = 20_000
 # Parquet packs a constant column into a few bytes: so many cells are read at most for a byte of
@@ -93,5 +93,4 @@ def _opened(path: Path) -> Iterator[Any]:
     except DataError:
         raise
     except Exception as error:  # a damaged file makes the parser raise anything
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"{path} is no readable Parquet file ({reason}).") from error
+        raise DataError(f"{path} is no readable Parquet file ({reason_of(error)}).") from error

@@ -45,7 +45,9 @@ def read_saved(path: Path, name: str, made_features: str | None = None) -> Loade
     notes = []
     left_out = sorted(key for key in values if key not in (*_KEPT, *_NAMES, "num_nodes"))
     if left_out:
-        notes.append(f"Left out of {path.name}: {', '.join(map(str, left_out[:10]))}.")
+        notes.append(
+            f"Left out of {path.name}: {', '.join(str(key)[:40] for key in left_out[:10])}."
+        )
     names = {key: _texts(path, key, values.get(key)) for key in _NAMES}
     tensors = {key: values[key] for key in _KEPT if values.get(key) is not None}
     for key, value in tensors.items():

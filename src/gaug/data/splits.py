@@ -16,6 +16,7 @@ from torch_geometric.data import Data
 from gaug.config import Config, Range, setting
 from gaug.data.arrays import read_npz
 from gaug.data.node_ids import NodeIds
+from gaug.data.tables import shown
 from gaug.errors import ConfigError, DataError
 from gaug.graph import is_multilabel
 
@@ -166,7 +167,7 @@ def checked_split(
     """
 
     def called(node: int) -> str:
-        return str(node) if names is None else repr(names[node])
+        return str(node) if names is None else shown(names[node])
 
     num_nodes = int(data.num_nodes)
     owner = np.full(num_nodes, -1)

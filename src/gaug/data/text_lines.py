@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from gaug.errors import DataError
+from gaug.errors import DataError, reason_of
 
 #: How compressed files end.
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zip")
@@ -204,5 +204,4 @@ def _damaged(path: Path, error: Exception) -> DataError:
         return error
     if isinstance(error, PermissionError):
         return DataError(f"{path} cannot be read: {error.strerror}.")
-    reason = (str(error).splitlines() or [type(error).__name__])[0]
-    return DataError(f"{path} cannot be unpacked, it is damaged or cut off ({reason}).")
+    return DataError(f"{path} cannot be unpacked, it is damaged or cut off ({reason_of(error)}).")
