@@ -136,3 +136,27 @@ def test_what_is_wrong_is_one_line(
     result = gaug("train", *arguments, "--quiet")
     assert (result.code, result.err.count("\n")) == (code, 1)
     assert message in result.err
+
+
+def test_a_saved_model_predicts_on_a_grown_graph_in_the_users_ids(
+    gaug, clubs: Path, tmp_path: Path
+) -> None:
+    (clubs / "split.csv").unlink()
+    quick = ("--set", "epochs=3", "--quiet")
+    assert gaug("fit", clubs, "--out", tmp_path / "model", *quick).code == 0
+    grown = tmp_path / "grown"
+    grown.mkdir()
+    with (clubs / "features.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    rows = [[rows[0][0], "b", "a"], ["newcomer", "1", "0"]] + [[w, b, a] for w, a, b in rows[1:]]
+    with (grown / "features.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    edges = (clubs / "edges.csv").read_text()
+    (grown / "edges.csv").write_text(edges + 'newcomer,"p, 3"\n')
+    result = gaug("predict", tmp_path / "model", grown, "--out", tmp_path / "p.csv", "--quiet")
+    assert (result.code, result.err) == (0, "")
+    with (tmp_path / "p.csv").open(newline="") as file:
+        predicted = list(csv.DictReader(file))
+    named = [next(iter(row.values())) for row in predicted]
+    assert named == [row[0] for row in rows[1:]]
+    assert {row["class"] for row in predicted} <= {"x", "y"}
