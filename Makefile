@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test fuzz check format bench docs clean
 
 help:
 	@echo "make demo   set up and run the demo"
 	@echo "make test   set up and run the whole test suite"
+	@echo "make fuzz   ten thousand odd and damaged files for the readers"
 	@echo "make check  formatting, lint, types, import rules"
 	@echo "make format format the code"
 	@echo "make bench  speed and memory against a plain PyTorch Geometric script"
@@ -32,6 +33,9 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
+
+fuzz: $(READY)
+	GAUG_FUZZ=10000 $(BIN)/python -m pytest tests/data/test_fuzz.py
 
 check: $(READY)
 	$(BIN)/ruff format --check .

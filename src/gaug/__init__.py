@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from gaug.classifier.base import NodeClassifier
     from gaug.classifier.facts import GraphInfo
     from gaug.data.catalog import load_graph
+    from gaug.data.files import GraphFiles
+    from gaug.data.loaded import LoadedGraph
+    from gaug.data.networkx_graphs import from_networkx
+    from gaug.data.source import GraphSource, open_graph, split_graph
     from gaug.data.splits import SplitConfig, make_split
     from gaug.data.synthetic import SyntheticConfig, planted_graph
     from gaug.errors import GaugError
@@ -67,11 +71,14 @@ _HOMES = {
     "GCN": "gaug.models",
     "GCNConfig": "gaug.models",
     "GaugError": "gaug.errors",
+    "GraphFiles": "gaug.data.files",
     "GraphInfo": "gaug.classifier.facts",
     "GraphSAGE": "gaug.models",
     "GraphSAGEConfig": "gaug.models",
+    "GraphSource": "gaug.data.source",
     "JKNet": "gaug.models",
     "JKNetConfig": "gaug.models",
+    "LoadedGraph": "gaug.data.loaded",
     "MLP": "gaug.models",
     "MLPConfig": "gaug.models",
     "NoAugmentation": "gaug.augment",
@@ -82,11 +89,14 @@ _HOMES = {
     "SyntheticConfig": "gaug.data.synthetic",
     "drop_edges": "gaug.augment.dropedge",
     "evaluate": "gaug.evaluation",
+    "from_networkx": "gaug.data.networkx_graphs",
     "load": "gaug.augment.loading",
     "load_graph": "gaug.data.catalog",
     "make_split": "gaug.data.splits",
+    "open_graph": "gaug.data.source",
     "planted_graph": "gaug.data.synthetic",
     "run_experiment": "gaug.experiment",
+    "split_graph": "gaug.data.source",
     "standardise": "gaug.graph",
     "summarise": "gaug.experiment",
 }
@@ -110,11 +120,14 @@ __all__ = [
     "GAugOConfig",
     "GCNConfig",
     "GaugError",
+    "GraphFiles",
     "GraphInfo",
     "GraphSAGE",
     "GraphSAGEConfig",
+    "GraphSource",
     "JKNet",
     "JKNetConfig",
+    "LoadedGraph",
     "MLPConfig",
     "NoAugmentation",
     "NodeClassifier",
@@ -124,11 +137,14 @@ __all__ = [
     "SyntheticConfig",
     "drop_edges",
     "evaluate",
+    "from_networkx",
     "load",
     "load_graph",
     "make_split",
+    "open_graph",
     "planted_graph",
     "run_experiment",
+    "split_graph",
     "standardise",
     "summarise",
 ]

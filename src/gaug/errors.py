@@ -8,6 +8,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+# Some libraries quote the whole input.
+_LONGEST_REASON = 200
+
 
 class GaugError(Exception):
     """Base of all errors raised on purpose."""
@@ -31,6 +34,16 @@ class StoreError(GaugError, RuntimeError):
 
 class TrainingError(GaugError, RuntimeError):
     """Training cannot go on."""
+
+
+def reason_of(error: BaseException) -> str:
+    """What another library says of a failure, as a part of a line: its first line, cut.
+
+    >>> reason_of(ValueError("bad magic"))
+    'bad magic'
+    """
+    line = next(iter(str(error).splitlines()), "") or type(error).__name__
+    return line if len(line) <= _LONGEST_REASON else line[:_LONGEST_REASON] + "…"
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:

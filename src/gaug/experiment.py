@@ -11,9 +11,10 @@ import torch
 
 from gaug.augment import METHOD_CONFIGS, build_method, method_config, part_configs
 from gaug.config import Config, apply_settings
-from gaug.data.catalog import find_entry, load_graph
 from gaug.data.features import DataConfig
-from gaug.data.splits import SplitConfig, make_split
+from gaug.data.loaded import LoadedGraph
+from gaug.data.source import GraphSource, open_graph, split_graph
+from gaug.data.splits import SplitConfig
 from gaug.edge_predictors import PREDICTOR_CONFIGS, PredictorConfig
 from gaug.errors import ConfigError
 from gaug.graph import graph_hash
@@ -45,7 +46,7 @@ class Experiment:
     """Everything that decides what a run computes, but its number.
 
     Attributes:
-        graph: Name in the catalog.
+        graph: Name in the catalog, a path to the user's own, or a `GraphSource`.
         model: Settings of the model, which also say which one.
         method: Settings of the method, which also say which one.
         parts: Settings of the method's edge predictors, by name.
@@ -58,7 +59,7 @@ class Experiment:
         device: Where to compute.
     """
 
-    graph: str
+    graph: str | Path | GraphSource
     model: ModelConfig
     method: MethodConfig
     parts: dict[str, PredictorConfig] = field(default_factory=dict)
@@ -75,7 +76,7 @@ class Experiment:
     @classmethod
     def of(
         cls,
-        graph: str,
+        graph: str | Path | GraphSource,
         *,
         model: str = "gcn",
         method: str = "none",
@@ -88,7 +89,7 @@ class Experiment:
         """An experiment from names and settings.
 
         Args:
-            graph: Name in the catalog.
+            graph: Name in the catalog, a path to the user's own, or a `GraphSource`.
             model: Name of the model.
             method: Name of the method.
             settings: Any settings, as ``["epochs=50", …]`` or ``{"epochs": 50, …}``.
@@ -156,6 +157,7 @@ def run_experiment(
     keep_history: bool = False,
     on_progress: OnProgress | None = None,
     records: list[RunRecord] | None = None,
+    loaded: LoadedGraph | None = None,
 ) -> list[RunRecord]:
     """Train and evaluate repeatedly; each finished run is written to the store at once.
 
@@ -171,6 +173,7 @@ def run_experiment(
         keep_history: Whether to keep a row an epoch in the records.
         on_progress: Called now and then with the number of runs done.
         records: A list to fill, for a caller that wants the finished runs after an interruption.
+        loaded: The experiment's graph, for a caller that has opened it already.
 
     Returns:
         The records in the order of their run numbers.
@@ -178,13 +181,14 @@ def run_experiment(
     check_counts(runs, workers)
     if store is not None:
         store.check_writable()
-    data = load_graph(experiment.graph, root, experiment.data.feature_scaling)
-    kind = experiment.split or find_entry(experiment.graph).split
-    split = make_split(data, kind, experiment.split_config)
+    if loaded is None:
+        loaded = open_graph(experiment.graph, root, experiment.data.feature_scaling)
+    data = loaded.data
+    split = split_graph(loaded, experiment.split, experiment.split_config)
     task = Task.of(split.apply(data)).to(experiment.device)
     labels = task.labels.cpu() if "omniscient" in experiment.parts else None
     subject = Subject(
-        graph=experiment.graph,
+        graph=loaded.name,
         graph_hash=graph_hash(data),
         split=split.name,
         split_hash=split.hash,

@@ -243,11 +243,25 @@ def _undirected_edges(data: Data, num_nodes: int, notes: list[str]) -> tuple[Ten
     if weight is None:
         edge_index = to_undirected(edge_index, num_nodes=num_nodes)
     else:
+        one_way, one_way_weight = edge_index, weight
         edge_index, weight = to_undirected(edge_index, weight, num_nodes=num_nodes, reduce="mean")
+        differing = _changed_weights(one_way, one_way_weight, edge_index, weight, num_nodes)
+        if differing:
+            notes.append(f"Averaged the weights of {differing:,} pairs of opposite edges.")
     if edge_index.size(1) > before:
         reversed_edges = edge_index.size(1) - before
         notes.append(f"Made the graph undirected: added {reversed_edges:,} reverse edges.")
     return edge_index, weight
+
+
+def _changed_weights(
+    before: Tensor, old: Tensor, after: Tensor, new: Tensor, num_nodes: int
+) -> int:
+    """How many pairs had two different weights, one for each direction."""
+    keys = after[0] * num_nodes + after[1]  # sorted, as coalesced edges are
+    place = torch.searchsorted(keys, before[0] * num_nodes + before[1])
+    changed = ~torch.isclose(new[place], old, rtol=1e-5, atol=0.0)
+    return int(changed.sum()) // 2
 
 
 def _checked_features(data: Data, num_nodes: int) -> Tensor:

@@ -13,7 +13,17 @@ from torch_geometric.data import Data
 from gaug.data.catalog import load_graph
 from gaug.graph import edge_homophily, undirected_pairs
 
-FILES = ["added.csv", "edges.csv", "graph.pt", "removed.csv", "scores.png", "summary.json"]
+FILES = [
+    "added.csv",
+    "edges.csv",
+    "features.npz",
+    "graph.pt",
+    "labels.csv",
+    "nodes.csv",
+    "removed.csv",
+    "scores.png",
+    "summary.json",
+]
 
 
 def read(path: Path) -> list[dict[str, str]]:

@@ -141,7 +141,7 @@ def test_a_class_with_too_few_nodes_for_a_per_class_split_is_refused(hundred):
 
 
 def test_a_graph_too_small_for_its_fractions_is_refused(path_graph):
-    with pytest.raises(DataError, match=r"^The train part of split 'random-0' must not be empty.$"):
+    with pytest.raises(DataError, match=r"^The train part of split 'random-0' must not be empty: "):
         make_split(path_graph, "random")
 
 
@@ -260,14 +260,16 @@ def test_a_truncated_split_file_is_refused_with_its_path(tmp_path, path_graph, s
     path = write(tmp_path / "cut.npz", train=ids(0), val=ids(1), test=ids(2))
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(DataError, match=r"cut\.npz is not a readable \.npz file of numbers"):
+    with pytest.raises(
+        DataError, match=r"cut\.npz is (empty|not a readable \.npz file of numbers)"
+    ):
         read_split(path, path_graph)
 
 
 def test_an_array_of_pickled_objects_is_refused_and_not_unpickled(tmp_path, path_graph, trap):
     objects = np.array([trap], dtype=object)
     path = write(tmp_path / "s.npz", train=objects, val=ids(1), test=ids(2))
-    with pytest.raises(DataError, match=r"is not a readable \.npz file of numbers"):
+    with pytest.raises(DataError, match=r"s\.npz: train must hold numbers or texts, got object"):
         read_split(path, path_graph)
     assert not trap.folder.exists()
     with np.load(path, allow_pickle=True) as arrays:  # the trap does work

@@ -61,6 +61,13 @@ def parameters() -> list[object]:
     ]
 
 
+@pytest.fixture(autouse=True)
+def _beside_the_examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Pages are read at the root of the project; nothing is written there."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("command", parameters())
 def test_each_printed_command_succeeds(
     command: str,
@@ -68,7 +75,6 @@ def test_each_printed_command_succeeds(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     for line in [*fits_before(command), command]:
         arguments = shlex.split(line)
         # Fewer runs and epochs show as well that the command works.

@@ -22,13 +22,23 @@ _MANY_TIES = 0.1
 
 
 def augment(
-    graph: options.Graph,
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
+    graph: options.Graph = None,
     settings: options.Set = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace an earlier result in the folder.")
     ] = False,
     seed: options.Seed = 0,
+    edges: options.Edges = None,
+    features: options.Features = None,
+    labels: options.Labels = None,
+    nodes: options.Nodes = None,
+    columns: options.Columns = None,
+    make_features: options.MakeFeatures = None,
+    split: Annotated[
+        Path | None,
+        typer.Option(help="File of a split, to go along.", rich_help_panel="Your own graph"),
+    ] = None,
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -43,7 +53,7 @@ def augment(
     from gaug.augment import GAugM
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import writing
-    from gaug.data.catalog import load_graph
+    from gaug.data.source import open_graph
     from gaug.edge_predictors.evaluation import random_pairs
     from gaug.errors import ConfigError
     from gaug.experiment import Experiment
@@ -51,16 +61,23 @@ def augment(
     from gaug.provenance import software_versions
     from gaug.report.augmentation import check_folder, write_augmentation
 
-    experiment = Experiment.of(graph, method="gaug-m", settings=settings or [], seed=seed)
+    source = options.graph_source(
+        graph, edges, features, labels, nodes, columns, make_features, split
+    )
+    experiment = Experiment.of(source, method="gaug-m", settings=settings or [], seed=seed)
     if "omniscient" in experiment.parts:
         raise ConfigError("The omniscient predictor is a control for 'gaug train', no method.")
     _refuse_settings_without_use(experiment)
     check_folder(out, force=force)
-    data = load_graph(graph, data_root, experiment.data.feature_scaling)
+    if out.resolve() in source.folders:
+        raise ConfigError(f"{out} holds the graph itself. Give another folder to write to.")
+    loaded = open_graph(source, data_root, experiment.data.feature_scaling)
+    options.tell_notes(loaded, quiet=quiet)
+    data, name = loaded.data, loaded.name
     method = GAugM(**experiment.method.to_dict(), predictor_settings=experiment.parts, seed=seed)
-    with run_progress(f"{graph}: edge predictor", 100, quiet=quiet, unit="%") as move:
+    with run_progress(f"{name}: edge predictor", 100, quiet=quiet, unit="%") as move:
         method.fit_predictor(data, on_share=lambda share: move(100 * share))
-    with run_progress(f"{graph}: all pairs", 100, quiet=quiet, unit="%") as move:
+    with run_progress(f"{name}: all pairs", 100, quiet=quiet, unit="%") as move:
         found = method.find_change(data, on_share=lambda share: move(100 * share))
     better = found.change.apply(data)
     others = random_pairs(int(data.num_nodes), _SHOWN_PAIRS, torch.Generator().manual_seed(seed))
@@ -68,9 +85,9 @@ def augment(
         "random pairs": method.edge_logits(data, others),
         "edges": method.edge_logits(data, undirected_pairs(data.edge_index)),
     }
-    title = f"{graph}, predictor {method.config.predictor}"
+    title = f"{name}, predictor {method.config.predictor}"
     made_by = {
-        "graph": graph,
+        "graph": name,
         "settings": experiment.method.to_dict(),
         "predictors": {name: part.to_dict() for name, part in experiment.parts.items()},
         "data": experiment.data.to_dict(),
@@ -78,7 +95,9 @@ def augment(
         "versions": software_versions(),
     }
     with writing("folder", out):
-        summary = write_augmentation(out, data, better, found, scores, made_by, title, force=force)
+        summary = write_augmentation(
+            out, loaded, better, found, scores, made_by, title, force=force
+        )
     if as_json:
         print(json.dumps({"out": str(out), **summary}))
     else:

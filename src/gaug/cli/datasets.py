@@ -58,7 +58,7 @@ def datasets(
 @datasets_app.command()
 def fetch(
     context: typer.Context,
-    name: options.Graph,
+    name: options.CatalogName,
     data_root: options.DataRoot = None,
     debug: options.Debug = False,
 ) -> None:

@@ -19,19 +19,20 @@ from gaug.cli import options
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+    from gaug.data.loaded import LoadedGraph
     from gaug.experiment import Experiment
 
 
 def fit(
-    graph: options.Graph,
     out: Annotated[Path, typer.Option(help="Folder to write the model to.")],
+    graph: options.Graph = None,
     model: options.Model = "gcn",
     method: options.Method = "none",
     settings: options.Set = None,
     split: Annotated[
         str | None,
         typer.Option(
-            help="public, random, stratified, per-class, or an .npz file with train, val and test."
+            help="public, random, stratified, per-class, or a file: .npz or a table."
             " By default the graph's public split, or else all labelled nodes: four fifths of each"
             " class train and one fifth validates.",
         ),
@@ -42,6 +43,12 @@ def fit(
     force: Annotated[
         bool, typer.Option("--force", help="Replace an earlier model in the folder.")
     ] = False,
+    edges: options.Edges = None,
+    features: options.Features = None,
+    labels: options.Labels = None,
+    nodes: options.Nodes = None,
+    columns: options.Columns = None,
+    make_features: options.MakeFeatures = None,
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -59,8 +66,9 @@ def fit(
     from gaug.errors import ConfigError, DataError
     from gaug.experiment import Experiment
 
+    source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     experiment = Experiment.of(
-        graph,
+        source,
         model=model,
         method=method,
         settings=settings or [],
@@ -76,8 +84,9 @@ def fit(
         raise DataError(
             f"There is a model in {out}. Give another folder, or --force to replace it."
         )
-    data, info = read_graph(graph, data_root, experiment.data.feature_scaling)
-    data, split_name = _with_split(data, experiment)
+    loaded, info = read_graph(source, data_root, experiment.data.feature_scaling)
+    options.tell_notes(loaded, quiet=quiet)
+    data, split_name = _with_split(loaded, experiment)
     estimator = build_method(
         experiment.method,
         experiment.parts,
@@ -89,7 +98,9 @@ def fit(
     begun = time.perf_counter()
     with (
         warnings_as_lines(),
-        run_progress(f"{graph}, {model}, {method}", epochs, quiet=quiet, unit="epochs") as move,
+        run_progress(
+            f"{loaded.name}, {model}, {method}", epochs, quiet=quiet, unit="epochs"
+        ) as move,
     ):
         fitted = estimator.fit(data.to(device), info=info, threads=threads, on_epoch=move)
     seconds = time.perf_counter() - begun
@@ -98,7 +109,7 @@ def fit(
     facts = fitted.facts
     summary: dict[str, Any] = {
         "out": str(out),
-        "graph": graph,
+        "graph": loaded.name,
         "model": model,
         "method": method,
         "split": split_name,
@@ -116,17 +127,18 @@ def fit(
         _print(summary, out)
 
 
-def _with_split(data: Data, experiment: Experiment) -> tuple[Data, str]:
+def _with_split(loaded: LoadedGraph, experiment: Experiment) -> tuple[Data, str]:
     """The graph with the split that was asked for; without one, fit settles it."""
-    from gaug.data.catalog import find_entry
-    from gaug.data.splits import SplitConfig, make_split
+    from gaug.data.source import split_graph
+    from gaug.data.splits import SplitConfig
 
+    data = loaded.data
     kind = experiment.split
     if kind is None and experiment.split_config != SplitConfig():
-        kind = find_entry(experiment.graph).split
+        kind = loaded.default_split
     if kind is None:
         return data, "public" if data.get("train_mask") is not None else "all labelled nodes"
-    split = make_split(data, kind, experiment.split_config)
+    split = split_graph(loaded, kind, experiment.split_config)
     return split.apply(data), split.name
 
 

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from torch_geometric.data import Data
-
     from gaug.classifier.facts import GraphInfo
+    from gaug.data.loaded import LoadedGraph
+    from gaug.data.source import GraphSource
 
 
-def read_graph(graph: str, data_root: Path | None, scaling: str) -> tuple[Data, GraphInfo]:
+def read_graph(
+    source: GraphSource,
+    data_root: Path | None,
+    scaling: str,
+    feature_names: Sequence[str] | None = None,
+) -> tuple[LoadedGraph, GraphInfo]:
     """A graph and the names of its nodes, classes and features.
 
     Args:
-        graph: Its name in the catalog.
+        source: The catalog's name for it, or where the user's own is.
         data_root: The folder of raw graphs.
         scaling: How to scale its features; ``default``: the graph's own way.
+        feature_names: Features to put its own in the order of, those of a fitted model.
     """
     from gaug.classifier.facts import GraphInfo
-    from gaug.data.catalog import find_entry, load_graph
+    from gaug.data.catalog import find_entry
+    from gaug.data.feature_alignment import align_features
+    from gaug.data.source import open_graph
+    from gaug.graph import num_classes
 
-    data = load_graph(graph, data_root, scaling)
-    used = find_entry(graph).scaling if scaling == "default" else scaling
-    return data, GraphInfo(feature_scaling=used)
+    loaded = align_features(open_graph(source, data_root, scaling), feature_names or ())
+    own_scaling = find_entry(loaded.name).scaling if source.in_catalog else "as-is"
+    used = own_scaling if scaling == "default" else scaling
+    if source.in_catalog:
+        return loaded, GraphInfo(feature_scaling=used)
+    classes = None
+    if loaded.data.y is not None:
+        classes = loaded.class_names[: num_classes(loaded.data)]
+    return loaded, GraphInfo(list(loaded.ids), classes, loaded.feature_names or None, used)

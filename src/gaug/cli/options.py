@@ -7,11 +7,15 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gaug.errors import ConfigError, unknown_name
+
+if TYPE_CHECKING:
+    from gaug.data.loaded import LoadedGraph
+    from gaug.data.source import GraphSource
 
 
 class _State:
@@ -29,7 +33,60 @@ def _set_debug(value: bool) -> bool:
     return value
 
 
-Graph = Annotated[str, typer.Argument(help="Name of a graph; 'gaug datasets' lists them.")]
+CatalogName = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of a graph; 'gaug datasets' lists them.")
+]
+Graph = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[GRAPH]",
+        help="Name of a graph ('gaug datasets' lists them), or your own: a folder with edges.csv,"
+        " features.csv and labels.csv, a .pt file with a Data, or a .graphml file.",
+    ),
+]
+_OWN = "Your own graph"
+Edges = Annotated[
+    Path | None,
+    typer.Option(
+        help="File of edges: source and target in each row. .csv, .txt, .npz, .parquet, …",
+        rich_help_panel=_OWN,
+    ),
+]
+Features = Annotated[
+    Path | None,
+    typer.Option(
+        help="File of features: the node id first; or .npy, .npz with rows in the order of nodes.",
+        rich_help_panel=_OWN,
+    ),
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option(help="File of labels: node id and class.", rich_help_panel=_OWN),
+]
+Nodes = Annotated[
+    Path | None,
+    typer.Option(
+        help="File of all node ids, in the order of the rows of .npy or .npz features.",
+        rich_help_panel=_OWN,
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="ROLE=NAME",
+        help="Column to take as source, target, weight, id or label, or to drop, by its name or its"
+        " number from 1. Repeatable.",
+        rich_help_panel=_OWN,
+    ),
+]
+MakeFeatures = Annotated[
+    str | None,
+    typer.Option(
+        help="Features for a graph without: one-hot-degree, scaled-degree or identity.",
+        rich_help_panel=_OWN,
+    ),
+]
 Model = Annotated[
     str, typer.Option("--model", "-m", help="Classifier: gcn, gsage, gat, jknet or mlp.")
 ]
@@ -48,8 +105,8 @@ Set = Annotated[
 Split = Annotated[
     str | None,
     typer.Option(
-        help="public, random, stratified, per-class, or an .npz file with train, val and test."
-        " By default the graph's public split, or else random.",
+        help="public, random, stratified, per-class, or a file: .npz with train, val and test, or"
+        " a table of nodes and parts. By default the graph's own split, or else random.",
     ),
 ]
 Runs = Annotated[int, typer.Option("--runs", "-n", help="Number of runs.")]
@@ -78,6 +135,39 @@ Debug = Annotated[
     bool,
     typer.Option("--debug", callback=_set_debug, help="Show where an error was raised."),
 ]
+
+
+def graph_source(
+    graph: str | None,
+    edges: Path | None,
+    features: Path | None,
+    labels: Path | None,
+    nodes: Path | None,
+    columns: list[str] | None,
+    make_features: str | None,
+    split: Path | None = None,
+) -> GraphSource:
+    """What the options above say together."""
+    from gaug.data.files import GraphFiles
+    from gaug.data.source import GraphSource
+
+    files = GraphFiles(
+        edges=edges,
+        features=features,
+        labels=labels,
+        split=split,
+        nodes=nodes,
+        columns=tuple(columns or ()),
+        make_features=make_features,
+    )
+    return GraphSource(graph, files)
+
+
+def tell_notes(loaded: LoadedGraph, *, quiet: bool) -> None:
+    """Say on standard error what was done to a graph on the way in."""
+    if not quiet:
+        for note in loaded.notes:
+            print(f"{loaded.name}: {note}", file=sys.stderr)
 
 
 @contextlib.contextmanager

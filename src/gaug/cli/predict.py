@@ -14,9 +14,15 @@ from gaug.cli import options
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Folder that 'gaug fit' wrote.")],
-    graph: options.Graph,
     out: Annotated[Path, typer.Option(help="CSV file to write to.")],
+    graph: options.Graph = None,
     device: options.Device = "cpu",
+    edges: options.Edges = None,
+    features: options.Features = None,
+    labels: options.Labels = None,
+    nodes: options.Nodes = None,
+    columns: options.Columns = None,
+    make_features: options.MakeFeatures = None,
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -37,14 +43,19 @@ def predict(
     check_device(device)
     classifier = load(model)
     facts = classifier.facts
-    data, info = read_graph(graph, data_root, facts.feature_scaling or "default")
+    source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
+    loaded, info = read_graph(
+        source, data_root, facts.feature_scaling or "default", facts.feature_names
+    )
+    options.tell_notes(loaded, quiet=quiet)
+    data = loaded.data
     with warnings_as_lines():
         probabilities = classifier.predict_proba(data.to(device), info=info).cpu()
     with writing("file", out):
         counts = write_predictions(out, probabilities, facts, info.node_ids)
     summary: dict[str, Any] = {
         "out": str(out),
-        "graph": graph,
+        "graph": loaded.name,
         "model": classifier.fitted.choice.name,
         "method": classifier.fitted.method.name,
         "nodes": probabilities.size(0),
@@ -54,7 +65,7 @@ def predict(
         print(json.dumps(summary))
         return
     console = Console(soft_wrap=True, highlight=False)
-    console.print(f"{graph}: {summary['nodes']:,} nodes", markup=False)
+    console.print(f"{loaded.name}: {summary['nodes']:,} nodes", markup=False)
     for name, count in counts.items():
         console.print(f"  {name}: {count:,}", markup=False)
     console.print(f"Written to {out}", markup=False)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def train(
-    graph: options.Graph,
+    graph: options.Graph = None,
     model: options.Model = "gcn",
     method: options.Method = "none",
     settings: options.Set = None,
@@ -31,6 +31,12 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Take over the runs that are on record already.")
     ] = False,
+    edges: options.Edges = None,
+    features: options.Features = None,
+    labels: options.Labels = None,
+    nodes: options.Nodes = None,
+    columns: options.Columns = None,
+    make_features: options.MakeFeatures = None,
     data_root: options.DataRoot = None,
     store: options.StoreUrl = None,
     as_json: options.Json = False,
@@ -43,11 +49,13 @@ def train(
     on record; Ctrl-C keeps the finished ones.
     """
     from gaug.cli.progress import run_progress
+    from gaug.data.source import open_graph
     from gaug.experiment import Experiment, run_experiment, summarise
     from gaug.store import Store
 
+    source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     experiment = Experiment.of(
-        graph,
+        source,
         model=model,
         method=method,
         settings=settings or [],
@@ -56,10 +64,12 @@ def train(
         threads=threads,
         device=device,
     )
-    what = f"{graph}, {model}, {method}"
+    what = f"{source.name}, {model}, {method}"
     records: list[RunRecord] = []
     interrupted = False
     opened = Store(store)
+    loaded = open_graph(source, data_root, experiment.data.feature_scaling)
+    options.tell_notes(loaded, quiet=quiet)
     with run_progress(what, runs, quiet=quiet) as move:
         try:
             run_experiment(
@@ -72,6 +82,7 @@ def train(
                 keep_history=history,
                 on_progress=move,
                 records=records,
+                loaded=loaded,
             )
         except KeyboardInterrupt:
             interrupted = True

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.config import Config, Range, setting
+from gaug.data.arrays import read_npz
+from gaug.data.node_ids import NodeIds
+from gaug.data.tables import shown
 from gaug.errors import ConfigError, DataError
 from gaug.graph import is_multilabel
 
@@ -92,14 +95,26 @@ def make_split(data: Data, kind: str, config: SplitConfig | None = None) -> Spli
     """
     config = config or SplitConfig()
     if data.y is None:
-        raise DataError("A graph without labels y cannot be split for classification.")
+        raise DataError(
+            "A graph without labels y cannot be split for classification. Give it labels, in a file"
+            " by --labels."
+        )
     if kind == "public":
         return _public(data)
     if kind in KINDS:
         generator = np.random.default_rng([config.split_seed, KINDS.index(kind)])
         draw = {"random": _random, "stratified": _stratified, "per-class": _per_class}[kind]
-        parts = draw(_labels_of_known(data), config, generator)
-        return checked_split(f"{kind}-{config.split_seed}", parts, data)
+        labels = _labels_of_known(data)
+        parts = draw(labels, config, generator)
+        name = f"{kind}-{config.split_seed}"
+        for part, ids in zip(PARTS, parts, strict=True):
+            if ids.size == 0:
+                raise DataError(
+                    f"The {part} part of split {name!r} must not be empty: {(labels >= 0).sum():,}"
+                    " labelled nodes are too few for these fractions. Raise train_fraction or"
+                    " val_fraction by --set, or give a split of your own."
+                )
+        return checked_split(name, parts, data)
     path = Path(kind)
     if path.suffix == ".npz":
         return read_split(path, data)
@@ -108,35 +123,52 @@ def make_split(data: Data, kind: str, config: SplitConfig | None = None) -> Spli
     )
 
 
-def read_split(path: Path, data: Data) -> Split:
-    """A split from an ``.npz`` file with arrays of node ids ``train``, ``val`` and ``test``."""
+def read_split(path: Path, data: Data, ids: NodeIds | None = None) -> Split:
+    """A split from an ``.npz`` file with arrays of node ids ``train``, ``val`` and ``test``.
+
+    Args:
+        path: The file.
+        data: The graph.
+        ids: The ids of its nodes, by default their numbers.
+    """
     if not path.is_file():
         raise DataError(f"There is no split file {path}.")
-    if not zipfile.is_zipfile(path):
-        raise DataError(f"{path} is not a readable .npz file of numbers. Make one by numpy.savez.")
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            missing = [part for part in PARTS if part not in arrays]
-            if missing:
-                raise DataError(
-                    f"{path} must hold arrays train, val and test, missing {', '.join(missing)}."
-                )
-            parts = [arrays[part] for part in PARTS]
-    except DataError:
-        raise
-    except Exception as error:  # a damaged archive makes its readers raise anything
-        raise DataError(f"{path} is not a readable .npz file of numbers: {error}") from error
-    for part, ids in zip(PARTS, parts, strict=True):
-        if ids.ndim != 1 or ids.dtype.kind not in "iu":
+    arrays = read_npz(path)
+    missing = [part for part in PARTS if part not in arrays]
+    if missing:
+        raise DataError(
+            f"{path} must hold arrays train, val and test, missing {', '.join(missing)}."
+        )
+    parts = []
+    for part in PARTS:
+        array = arrays[part]
+        if array.ndim != 1 or array.dtype.kind not in ("iu" if ids is None else "iuU"):
             raise DataError(
-                f"{part} in {path} must be a list of node ids, got {ids.dtype} of shape"
-                f" {list(ids.shape)}."
+                f"{part} in {path} must be a list of node ids, got {array.dtype} of shape"
+                f" {list(array.shape)}."
             )
-    return checked_split(path.stem, parts, data)
+        if ids is not None and not ids.are_numbers:
+            place = functools.partial("{}, {}[{}]".format, path, part)
+            array = ids.positions(list(map(str, array.tolist())), place)
+        parts.append(array)
+    return checked_split(path.stem, parts, data, ids)
 
 
-def checked_split(name: str, parts: Sequence[np.ndarray], data: Data) -> Split:
-    """A split whose parts are non-empty, disjoint, in range and labelled; anything else raises."""
+def checked_split(
+    name: str, parts: Sequence[np.ndarray], data: Data, names: Sequence[str] | None = None
+) -> Split:
+    """A split whose parts are non-empty, disjoint, in range and labelled; anything else raises.
+
+    Args:
+        name: Its name in records.
+        parts: Numbers of the training, validation and test nodes.
+        data: The graph.
+        names: What to call the nodes in errors, by default their numbers.
+    """
+
+    def called(node: int) -> str:
+        return str(node) if names is None else shown(names[node])
+
     num_nodes = int(data.num_nodes)
     owner = np.full(num_nodes, -1)
     labels = data.y.numpy()
@@ -153,12 +185,16 @@ def checked_split(name: str, parts: Sequence[np.ndarray], data: Data) -> Split:
         if (taken >= 0).any():
             node = int(ids[taken >= 0][0])
             other = PARTS[owner[node]]
-            raise DataError(f"Split {name!r} has node {node} both in {other} and in {part}.")
+            raise DataError(
+                f"Split {name!r} has node {called(node)} both in {other} and in {part}."
+            )
         if np.unique(ids).size != ids.size:
             raise DataError(f"The {part} part of split {name!r} lists a node more than once.")
         if labels.ndim == 1 and (labels[ids] < 0).any():
             node = int(ids[labels[ids] < 0][0])
-            raise DataError(f"Node {node} of the {part} part of split {name!r} has no label.")
+            raise DataError(
+                f"Node {called(node)} of the {part} part of split {name!r} has no label."
+            )
         owner[ids] = number
     train, val, test = (torch.from_numpy(np.sort(ids).astype(np.int64)) for ids in parts)
     return Split(name, train, val, test)

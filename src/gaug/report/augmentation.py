@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import tempfile
 from collections.abc import Mapping
@@ -16,16 +17,18 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.augment.gaug_m import ScoredChange
+from gaug.data.graph_folder import GRAPH_FILES, write_graph_folder, write_pairs
+from gaug.data.loaded import LoadedGraph
 from gaug.edge_predictors.evaluation import intra_class_share
 from gaug.errors import DataError
-from gaug.graph import edge_homophily, to_scipy, undirected_pairs
+from gaug.graph import edge_homophily, to_scipy
 
 _ADDED, _REMOVED = "#0060c0", "#c04000"
 _BESIDE = ("#aaaaaa", "#e69f00")
 _BINS = 60
 
 #: What `write_augmentation` writes.
-FILES = ("edges.csv", "added.csv", "removed.csv", "graph.pt", "summary.json", "scores.png")
+FILES = (*GRAPH_FILES, "added.csv", "removed.csv", "graph.pt", "summary.json", "scores.png")
 
 
 def summarise_change(data: Data, better: Data, found: ScoredChange) -> dict[str, Any]:
@@ -55,7 +58,7 @@ def summarise_change(data: Data, better: Data, found: ScoredChange) -> dict[str,
 
 def write_augmentation(
     folder: Path,
-    data: Data,
+    graph: LoadedGraph,
     better: Data,
     found: ScoredChange,
     scores: Mapping[str, Tensor],
@@ -66,13 +69,15 @@ def write_augmentation(
 ) -> dict[str, Any]:
     """Write the better graph and what was changed; the folder appears whole or not at all.
 
-    It holds ``edges.csv``, ``added.csv`` and ``removed.csv`` with scores, ``graph.pt``,
-    ``summary.json`` and ``scores.png``. The graph is read back by
-    ``Data.from_dict(torch.load("graph.pt", weights_only=True))``, with what was added and removed.
+    It holds the better graph as ``edges.csv``, ``nodes.csv``, ``features.npz``, ``labels.csv`` and
+    ``split.csv``, so that the folder can be read again as a graph; ``added.csv`` and
+    ``removed.csv`` with scores; ``summary.json`` and ``scores.png``; and ``graph.pt``, which is
+    read back by ``Data.from_dict(torch.load("graph.pt", weights_only=True))``, with what was added
+    and removed. Nodes are called by their owner's ids.
 
     Args:
         folder: Where to write; must not exist or be empty, unless forced.
-        data: The graph as it was.
+        graph: The graph as it was.
         better: The graph as it is now.
         found: What was changed, with scores.
         scores: Scores of other pairs to show beside them, by what they are.
@@ -85,27 +90,38 @@ def write_augmentation(
     """
     folder = folder.resolve()  # a folder cannot be replaced under the name "."
     check_folder(folder, force=force)
-    summary = {"made_by": dict(made_by), **summarise_change(data, better, found)}
+    summary = {"made_by": dict(made_by), **summarise_change(graph.data, better, found)}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
         new = Path(scratch) / "new"
         new.mkdir()
-        _write_pairs(new / "edges.csv", undirected_pairs(better.edge_index), None)
-        _write_pairs(new / "added.csv", found.added.pairs, found.added.logits)
-        _write_pairs(new / "removed.csv", found.removed.pairs, found.removed.logits)
-        # A plain dict of tensors, which loads without unpickling any class.
+        write_graph_folder(new, dataclasses.replace(graph, data=better))
+        for name, ranked in (("added", found.added), ("removed", found.removed)):
+            write_pairs(new / f"{name}.csv", graph.ids, ranked.pairs, {"score": ranked.logits})
+        # A plain dict of tensors and texts, which loads without unpickling any class.
         changes = {
             f"{name}_{part}": value
             for name, ranked in (("added", found.added), ("removed", found.removed))
             for part, value in (("edges", ranked.pairs), ("logits", ranked.logits))
         }
-        torch.save(better.to_dict() | changes, new / "graph.pt")
+        torch.save(better.to_dict() | changes | _names(graph), new / "graph.pt")
         (new / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
         draw_scores(new / "scores.png", found, scores, title)
         if folder.exists():
             folder.rename(Path(scratch) / "old")
         new.rename(folder)
     return summary
+
+
+def _names(graph: LoadedGraph) -> dict[str, list[str]]:
+    """Names of nodes, classes and features, where they are more than their numbers."""
+    names = {
+        "node_id": [] if graph.ids.are_numbers else list(graph.ids),
+        "class_names": list(graph.class_names),
+        "feature_names": list(graph.feature_names),
+    }
+    plain = [str(number) for number in range(len(graph.class_names))]
+    return {key: value for key, value in names.items() if value and value != plain}
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
@@ -170,17 +186,3 @@ def _bins(values: np.ndarray) -> np.ndarray:
         width = max(abs(low), 1.0)
         return np.array([low - width / 2, low + width / 2])
     return np.linspace(low, high, _BINS + 1)
-
-
-def _write_pairs(path: Path, pairs: Tensor, scores: Tensor | None) -> None:
-    header = "source,target" if scores is None else "source,target,score"
-    rows = pairs.t().tolist()
-    with path.open("w", encoding="utf-8") as file:
-        file.write(header + "\n")
-        if scores is None:
-            file.writelines(f"{u},{v}\n" for u, v in rows)
-        else:
-            file.writelines(
-                f"{u},{v},{score:.7g}\n"
-                for (u, v), score in zip(rows, scores.tolist(), strict=True)
-            )

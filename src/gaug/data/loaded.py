@@ -1,0 +1,34 @@
+"""A graph ready for use, with everything that leads back to its owner's names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_geometric.data import Data
+
+from gaug.data.node_ids import NodeIds
+
+
+@dataclass(frozen=True)
+class LoadedGraph:
+    """A valid graph with the names of its nodes, classes and features.
+
+    Attributes:
+        name: What it is called in records.
+        data: The graph, valid in the sense of `gaug.graph`; with ``train_mask``, ``val_mask`` and
+            ``test_mask`` if it came with a split, without ``y`` if it came without labels.
+        ids: The user's id of each node.
+        class_names: The user's name of each class; empty without labels.
+        feature_names: A name for each column of ``x``; empty where they have none. The column of a
+            category is called ``column=category``.
+        notes: One sentence for each thing that was changed or decided on the way.
+        default_split: The split that is used where none is asked for.
+    """
+
+    name: str
+    data: Data
+    ids: NodeIds
+    class_names: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    default_split: str = "random"
