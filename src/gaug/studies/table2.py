@@ -51,6 +51,7 @@ SEARCHES: dict[str, tuple[Stage, ...]] = {
             over=(
                 {"add_fraction": 0.1, "remove_fraction": 0.0},
                 {"add_fraction": 0.5, "remove_fraction": 0.0},
+                {"add_fraction": 1.0, "remove_fraction": 0.0},
             ),
         ),
         Stage({"add_fraction": (0.1, 0.5, 1.0), "remove_fraction": (0.0, 0.1, 0.3, 0.5)}),

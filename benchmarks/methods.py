@@ -1,0 +1,30 @@
+"""One run of a GCN with each method at its default settings: time and peak memory.
+
+Run as ``python -m benchmarks.methods GRAPH METHOD``; prints seconds and megabytes as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from benchmarks.graphs import benchmark_graph
+from gaug import evaluate
+from gaug.augment import build_method, method_config, part_configs
+
+METHODS = ("none", "dropedge", "adaedge", "bgcn", "gaug-m", "gaug-o")
+
+
+def main() -> None:
+    name, method = sys.argv[1:]
+    data, title = benchmark_graph(name)
+    config = method_config(method)
+    (record,) = evaluate(
+        data, model="gcn", method=build_method(config, part_configs(config)), runs=1
+    ).records
+    cost = {"seconds": record.seconds, "peak_memory_mb": record.peak_memory_mb}
+    print(json.dumps({"graph": title, **cost}))
+
+
+if __name__ == "__main__":
+    main()
