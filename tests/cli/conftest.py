@@ -29,6 +29,7 @@ def gaug(
         monkeypatch.setattr(sys, "argv", ["gaug", *map(str, arguments)])
         monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # Typer sets one
         monkeypatch.setattr(options.state, "debug", False)
+        monkeypatch.setattr(options.state, "interruption_told", False)
         with pytest.raises(SystemExit) as ended:
             main()
         return Result(int(ended.value.code or 0), *capsys.readouterr())

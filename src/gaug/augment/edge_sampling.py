@@ -176,7 +176,7 @@ class _AllPairs:
         unsure = (torch.cat(margins) <= slack).nonzero().flatten()
         close = pairs[:, unsure]
         joined = torch.ones(pairs.size(1), dtype=torch.bool, device=z.device)
-        joined[unsure] = self.probabilities_at(z.double(), close) > self.noise_at(close)
+        joined[unsure] = self._is_above(z, close)
         keys = pair_keys(pairs[:, joined], self.num_nodes).sort().values
         return torch.stack([keys // self.num_nodes, keys % self.num_nodes])
 
@@ -200,6 +200,13 @@ class _AllPairs:
             result[tile.rows] += slope @ z[tile.cols]
             result[tile.cols] += slope.t() @ z[tile.rows]
         return result.mul_(self.distribution.alpha)
+
+    def _is_above(self, z: Tensor, pairs: Tensor) -> Tensor:
+        """Whether probabilities are above the noise, exactly: on the CPU, for not every device has
+        double precision.  [2, n] → [n]
+        """
+        p = self.distribution.of_pairs(z.cpu().double(), pairs.cpu(), self.edges.cpu())
+        return (p > self.noise_at(pairs).cpu()).to(pairs.device)
 
     def probabilities_at(self, z: Tensor, pairs: Tensor) -> Tensor:
         return self.distribution.of_pairs(z, pairs, self.edges)

@@ -80,7 +80,7 @@ class _ExactLoss(torch.autograd.Function):
             known = scores[row, col]
             value = softplus_to_sigmoid(scores)
             corrections = weight * functional.softplus(-known) - functional.softplus(known)
-            value += float(corrections.sum(dtype=torch.float64))
+            value += float(corrections.sum())
             scores[row, col] = -weight * (-known).sigmoid()
             grad[tile.rows] += scores @ z[tile.cols]
             if not tile.on_diagonal:  # its mirror image is a tile of its own

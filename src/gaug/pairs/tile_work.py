@@ -25,7 +25,7 @@ def softplus_to_sigmoid(scores: Tensor) -> float:
         from gaug.pairs import fused
 
         return fused.softplus_to_sigmoid(scores.numpy())
-    total = float(functional.softplus(scores).sum(dtype=torch.float64))
+    total = float(functional.softplus(scores).sum())
     scores.sigmoid_()
     return total
 
