@@ -15,6 +15,7 @@ from gaug.data import readers
 from gaug.data.catalog import CATALOG, Entry
 from gaug.models import MODEL_CONFIGS
 from gaug.store import RunRecord, Store
+from gaug.studies.conditions import Conditions, authors_split
 from gaug.studies.table2 import (
     GRAPHS,
     METHODS,
@@ -25,7 +26,6 @@ from gaug.studies.table2 import (
     CellResult,
     run_cell,
     table2_cells,
-    table2_split,
 )
 
 
@@ -76,14 +76,13 @@ def test_mean_and_deviation_of_a_cell_agree_with_numpy():
 @pytest.mark.usefixtures("_club_for_cora")
 def test_a_cell_takes_over_runs_on_record_and_does_the_others(store, tmp_path, monkeypatch):
     cell = Cell("cora", "gcn", "none")
-    options: dict[str, Any] = {"workers": 1, "root": tmp_path, "seed": 0}
-    first = run_cell(cell, store, runs=2, **options)
-    second = run_cell(cell, store, runs=3, **options)
+    first = run_cell(cell, Conditions(store, 2, root=tmp_path))
+    second = run_cell(cell, Conditions(store, 3, root=tmp_path))
     assert [record.run for record in second.records] == [0, 1, 2]
     assert [record.id for record in second.records[:2]] == [record.id for record in first.records]
     assert len(store.all()) == 3
     monkeypatch.setattr(runs, "train_run", lambda *a, **k: pytest.fail("a run was trained"))
-    third = run_cell(cell, store, runs=3, **options)
+    third = run_cell(cell, Conditions(store, 3, root=tmp_path))
     assert third.mean == second.mean
 
 
@@ -108,18 +107,18 @@ def test_a_cell_whose_run_takes_over_the_limit_gets_fewer_runs(
     )
     monkeypatch.setattr(runs, "repeat", quick_run)
     cell = Cell("cora", "gcn", "none")
-    result = run_cell(cell, store, runs=SLOW_RUNS + 2, workers=1, root=tmp_path, seed=0)
+    result = run_cell(cell, Conditions(store, SLOW_RUNS + 2, root=tmp_path))
     assert len(result.records) == wanted
 
 
 def test_the_authors_split_is_used_where_the_data_folder_has_it(tmp_path):
-    assert table2_split("cora", tmp_path) == "public"
-    assert table2_split("flickr", tmp_path) == "random"
+    assert authors_split("cora", tmp_path) == "public"
+    assert authors_split("flickr", tmp_path) == "random"
     file = tmp_path / "splits" / "flickr.npz"
     file.parent.mkdir()
     np.savez(file, train=np.array([0]), val=np.array([1]), test=np.array([2]))
-    assert table2_split("flickr", tmp_path) == str(file)
-    assert table2_split("cora", tmp_path) == "public"
+    assert authors_split("flickr", tmp_path) == str(file)
+    assert authors_split("cora", tmp_path) == "public"
 
 
 @pytest.mark.usefixtures("_club_for_cora")
@@ -128,14 +127,14 @@ def test_the_authors_split_reaches_the_records(store, tmp_path):
     (tmp_path / "splits").mkdir()
     np.savez(tmp_path / "splits" / "cora.npz", train=nodes[::3], val=nodes[1::3], test=nodes[2::3])
     cell = Cell("cora", "mlp", "none")
-    result = run_cell(cell, store, runs=1, workers=1, root=tmp_path, seed=0)
+    result = run_cell(cell, Conditions(store, 1, root=tmp_path))
     assert result.records[0].split == "cora"
 
 
 @pytest.mark.real
 def test_a_gcn_on_cora_comes_near_the_paper(store, data_root):
     cell = Cell("cora", "gcn", "none")
-    result = run_cell(cell, store, runs=3, workers=1, root=data_root, seed=0)
+    result = run_cell(cell, Conditions(store, 3, root=data_root))
     mean, deviation = cell.paper
     # Three standard deviations of the paper's single runs, and no more.
     assert abs(result.mean - mean) <= 3 * deviation

@@ -33,7 +33,6 @@ def figure2(
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import print_and_write, this_command, writing
     from gaug.report.figure2 import draw_figure2, figure2_markdown
-    from gaug.store import Store
     from gaug.studies.figure2 import NUM_SERIES, STEPS, run_figure2
 
     total = NUM_SERIES * len(STEPS)
@@ -42,11 +41,7 @@ def figure2(
         run_progress("figure 2", total, quiet=quiet, unit="steps") as move,
     ):
         series = run_figure2(
-            Store(store),
-            runs=runs,
-            workers=options.sensible_workers(workers, runs),
-            root=data_root,
-            seed=seed,
+            options.conditions(store, runs, workers, data_root, seed),
             on_progress=move,
         )
     with writing("picture", out):

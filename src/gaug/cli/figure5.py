@@ -34,7 +34,6 @@ def figure5(
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import print_and_write, this_command, writing
     from gaug.report.figure5 import draw_figure5, figure5_markdown
-    from gaug.store import Store
     from gaug.studies.figure5 import run_figure5
 
     with (
@@ -42,12 +41,8 @@ def figure5(
         run_progress("figure 5", runs, quiet=quiet) as move,
     ):
         curves = run_figure5(
-            Store(store),
-            runs=runs,
+            options.conditions(store, runs, workers, data_root, seed),
             epochs=epochs,
-            workers=options.sensible_workers(workers, runs),
-            root=data_root,
-            seed=seed,
             on_progress=move,
         )
     with writing("picture", out):

@@ -16,6 +16,7 @@ from gaug.errors import ConfigError, unknown_name
 if TYPE_CHECKING:
     from gaug.data.loaded import LoadedGraph
     from gaug.data.source import GraphSource
+    from gaug.studies.conditions import Conditions
 
 
 class _State:
@@ -206,6 +207,16 @@ def sensible_workers(workers: int | None, runs: int) -> int:
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     return max(1, min(cores, runs // 4))
+
+
+def conditions(
+    store: str | None, runs: int, workers: int | None, data_root: Path | None, seed: int
+) -> Conditions:
+    """How the runs of a study are done, as asked."""
+    from gaug.store import Store
+    from gaug.studies.conditions import Conditions
+
+    return Conditions(Store(store), runs, sensible_workers(workers, runs), data_root, seed)
 
 
 def some_of(kind: str, chosen: str | None, known: tuple[str, ...]) -> tuple[str, ...]:

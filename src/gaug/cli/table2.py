@@ -53,7 +53,6 @@ def table2(
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import print_and_write, this_command
     from gaug.report.tables import table2_markdown
-    from gaug.store import Store
     from gaug.studies import table2
     from gaug.studies.published import published_settings
 
@@ -68,7 +67,7 @@ def table2(
         published_settings(cell.graph, cell.model, cell.method) if published else None
         for cell in chosen
     ]
-    opened = Store(store)
+    conditions = options.conditions(store, runs, workers, data_root, seed)
     results = []
     for number, (cell, settings) in enumerate(zip(chosen, known, strict=True), start=1):
         what_now = f"{number}/{len(chosen)} {cell.graph}, {cell.model}, {cell.method}"
@@ -76,11 +75,7 @@ def table2(
         with run_progress(what_now, steps, quiet=quiet, unit="steps") as move:
             result = table2.run_cell(
                 cell,
-                opened,
-                runs=runs,
-                workers=options.sensible_workers(workers, runs),
-                root=data_root,
-                seed=seed,
+                conditions,
                 trial_runs=trial_runs,
                 settings=settings,
                 on_step=move,

@@ -33,7 +33,6 @@ def table3(
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import print_and_write, this_command
     from gaug.report.table3 import table3_markdown
-    from gaug.store import Store
     from gaug.studies.table3 import MODELS, VARIANTS, run_table3
 
     chosen = options.some_of("model", models, MODELS)
@@ -44,11 +43,7 @@ def table3(
     ):
         results = run_table3(
             chosen,
-            Store(store),
-            runs=runs,
-            workers=options.sensible_workers(workers, runs),
-            root=data_root,
-            seed=seed,
+            options.conditions(store, runs, workers, data_root, seed),
             on_progress=move,
         )
     print_and_write(table3_markdown(results, this_command()), out)

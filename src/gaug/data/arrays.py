@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import math
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import numpy as np
 import scipy.sparse
 
+from gaug.data.tables import shown
 from gaug.data.text_lines import allowance, check_file, too_large
 from gaug.errors import DataError, reason_of
 
@@ -47,6 +48,20 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
             with archive.open(member) as file:
                 arrays[name] = _read_array(cast("BinaryIO", file), path, member.file_size, name)
         return arrays
+
+
+def only_array(path: Path, arrays: Mapping[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
+    """The array with one of these names, or else the only one."""
+    for name in names:
+        if name in arrays:
+            return arrays[name]
+    if len(arrays) != 1:
+        raise DataError(
+            f"{path} must hold one array, or one called {names[0]}, got"
+            f" {', '.join(map(shown, sorted(arrays)[:5]))}."
+        )
+    (array,) = arrays.values()
+    return array
 
 
 def sparse_matrix(path: Path, arrays: Mapping[str, np.ndarray]) -> scipy.sparse.csr_matrix | None:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from gaug.data.arrays import read_npy, read_npz, sparse_matrix
+from gaug.data.arrays import only_array, read_npy, read_npz, sparse_matrix
 from gaug.data.column_choice import ColumnChoice
 from gaug.data.node_ids import NodeIds
 from gaug.data.node_tables import is_header_among
@@ -186,17 +186,7 @@ def _edges_of_arrays(path: Path, suffix: str) -> EdgeCells:
 
 def _pairs(path: Path, arrays: dict[str, np.ndarray]) -> np.ndarray:
     """Two rows of whole numbers, from an array that lies this way or the other."""
-    for name in ("edge_index", "edges"):
-        if name in arrays:
-            array = arrays[name]
-            break
-    else:
-        if len(arrays) != 1:
-            raise DataError(
-                f"{path} must hold one array, or one called edge_index, got"
-                f" {', '.join(map(shown, sorted(arrays)[:5]))}."
-            )
-        (array,) = arrays.values()
+    array = only_array(path, arrays, ("edge_index", "edges"))
     if array.ndim != 2 or 2 not in array.shape or array.dtype.kind not in "iuU":
         raise DataError(
             f"{path} must hold pairs of node ids, two rows or two columns, got {array.dtype} of"

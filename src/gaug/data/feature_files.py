@@ -8,12 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gaug.data.arrays import read_npy, read_npz, sparse_matrix
+from gaug.data.arrays import only_array, read_npy, read_npz, sparse_matrix
 from gaug.data.column_choice import ColumnChoice
 from gaug.data.feature_table import NodeFeatures, features_of_table
 from gaug.data.node_ids import NodeIds
 from gaug.data.node_tables import open_node_table
-from gaug.data.tables import shown
 from gaug.data.text_lines import plain_suffix
 from gaug.errors import DataError, unknown_name
 from gaug.graph import from_scipy, sparse_features
@@ -75,17 +74,7 @@ def _features_of_arrays(path: Path, suffix: str) -> NodeFeatures:
 
 
 def _the_array(path: Path, arrays: dict[str, np.ndarray]) -> np.ndarray:
-    for name in ("x", "features"):
-        if name in arrays:
-            array = arrays[name]
-            break
-    else:
-        if len(arrays) != 1:
-            raise DataError(
-                f"{path} must hold one array, or one called x, got"
-                f" {', '.join(map(shown, sorted(arrays)[:5]))}."
-            )
-        (array,) = arrays.values()
+    array = only_array(path, arrays, ("x", "features"))
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.dtype.kind not in "biuf" or 0 in array.shape:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from gaug.augment import GAugM
 from gaug.data.catalog import load_graph
-from gaug.experiment import Experiment, run_experiment
 from gaug.graph import undirected_pairs
-from gaug.store import RunRecord, Store
-from gaug.studies.table2 import table2_split
+from gaug.store import RunRecord
+from gaug.studies.conditions import Conditions
+from gaug.training.repeat import OnProgress
 
 GRAPH = "cora"
 PREDICTORS = ("gae", "random")
@@ -52,40 +51,18 @@ class Series:
     steps: list[Step]
 
 
-def run_figure2(
-    store: Store,
-    *,
-    runs: int,
-    workers: int,
-    root: Path | None,
-    seed: int,
-    on_progress: Callable[[float], None] | None = None,
-) -> list[Series]:
+def run_figure2(conditions: Conditions, on_progress: OnProgress | None = None) -> list[Series]:
     """Count edges within and between classes, and train a GCN, at every step.
 
     Args:
-        store: Where runs are looked up and written.
-        runs: Runs a step.
-        workers: Processes to spread the runs over.
-        root: The data root.
-        seed: Seed of the predictors, and of the seeds of all runs.
+        conditions: How runs are done.
         on_progress: Called with the number of steps done, of ``NUM_SERIES * len(STEPS)``.
     """
-    split = table2_split(GRAPH, root)
     series = [Series(p, action, []) for action in ACTIONS for p in PREDICTORS]
     done = 0
     for part in series:
-        for fraction, intra, inter in _edge_counts(part, root, seed):
-            experiment = Experiment.of(
-                GRAPH,
-                method="gaug-m",
-                settings=_settings(part, fraction),
-                split=split,
-                seed=seed,
-            )
-            records = run_experiment(
-                experiment, runs=runs, workers=workers, root=root, store=store, resume=True
-            )
+        for fraction, intra, inter in _edge_counts(part, conditions):
+            records = conditions.run(GRAPH, "gcn", "gaug-m", _settings(part, fraction))
             part.steps.append(Step(fraction, intra, inter, records))
             done += 1
             if on_progress is not None:
@@ -98,11 +75,11 @@ def _settings(part: Series, fraction: float) -> dict[str, Any]:
     return {"predictor": part.predictor, **shares, f"{part.action}_fraction": fraction}
 
 
-def _edge_counts(part: Series, root: Path | None, seed: int) -> Iterator[tuple[float, int, int]]:
+def _edge_counts(part: Series, conditions: Conditions) -> Iterator[tuple[float, int, int]]:
     """For each step its share and the edges within and between classes."""
-    data = load_graph(GRAPH, root)
+    data = load_graph(GRAPH, conditions.root)
     for fraction in STEPS:
-        method = GAugM(**_settings(part, fraction), seed=seed)
+        method = GAugM(**_settings(part, fraction), seed=conditions.seed)
         edges = undirected_pairs(method(data).edge_index)
         within = int((data.y[edges[0]] == data.y[edges[1]]).sum())
         yield fraction, within, edges.size(1) - within

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from gaug.data.catalog import load_graph
-from gaug.experiment import Experiment, run_experiment
 from gaug.graph import undirected_pairs
-from gaug.store import RunRecord, Store
+from gaug.store import RunRecord
+from gaug.studies.conditions import Conditions
 from gaug.studies.published import published_settings
-from gaug.studies.table2 import table2_split
 from gaug.training.metrics import edge_counts
+from gaug.training.repeat import OnProgress
 
 GRAPH = "cora"
 
@@ -40,46 +38,20 @@ class Curves:
 
 
 def run_figure5(
-    store: Store,
-    *,
-    runs: int,
-    epochs: int,
-    workers: int,
-    root: Path | None,
-    seed: int,
-    on_progress: Callable[[float], None] | None = None,
+    conditions: Conditions, *, epochs: int, on_progress: OnProgress | None = None
 ) -> Curves:
     """Train a GCN by GAug-O with the authors' settings and keep the history.
 
     Args:
-        store: Where runs are looked up and written.
-        runs: Number of runs.
+        conditions: How runs are done.
         epochs: Epochs of joint training; none is left out by early stopping.
-        workers: Processes to spread the runs over.
-        root: The data root.
-        seed: Seed that the seeds of all runs derive from.
         on_progress: Called with the number of runs done.
     """
     settings = published_settings(GRAPH, "gcn", "gaug-o") | {"epochs": epochs, "patience": epochs}
-    experiment = Experiment.of(
-        GRAPH,
-        model="gcn",
-        method="gaug-o",
-        settings=settings,
-        split=table2_split(GRAPH, root),
-        seed=seed,
+    records = conditions.run(
+        GRAPH, "gcn", "gaug-o", settings, keep_history=True, on_progress=on_progress
     )
-    records = run_experiment(
-        experiment,
-        runs=runs,
-        workers=workers,
-        root=root,
-        store=store,
-        resume=True,
-        keep_history=True,
-        on_progress=on_progress,
-    )
-    data = load_graph(GRAPH, root)
+    data = load_graph(GRAPH, conditions.root)
     counts = edge_counts(undirected_pairs(data.edge_index), data.y)
     return Curves(
         mean_curves(records, epochs),

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from gaug.data.catalog import find_entry
-from gaug.data.folders import data_root
 from gaug.errors import ConfigError
-from gaug.experiment import Experiment, run_experiment, spread, summarise
-from gaug.store import RunRecord, Store
+from gaug.experiment import spread, summarise
+from gaug.store import RunRecord
+from gaug.studies.conditions import Conditions
 from gaug.studies.paper import Score, table2_score
 from gaug.studies.selection import Choice, Settings, Stage, choose_settings, count_trials
 from gaug.training.repeat import OnProgress
@@ -129,12 +127,8 @@ def table2_cells(
 
 def run_cell(
     cell: Cell,
-    store: Store,
+    conditions: Conditions,
     *,
-    runs: int,
-    workers: int,
-    root: Path | None,
-    seed: int,
     trial_runs: int = TRIAL_RUNS,
     settings: Settings | None = None,
     on_step: OnProgress | None = None,
@@ -143,37 +137,17 @@ def run_cell(
 
     Args:
         cell: Which cell.
-        store: Where runs are looked up and written.
-        runs: Number of runs with the chosen settings.
-        workers: Processes to spread the runs over.
-        root: The data root.
-        seed: Seed that the seeds of all runs derive from.
+        conditions: How runs are done.
         trial_runs: Runs of each setting that the search tries.
         settings: What to take without a search.
         on_step: Called with how many of the trials and runs are done; see `count_steps`.
     """
-    for name, number in (("runs", runs), ("trial_runs", trial_runs)):
-        if number < 1:
-            raise ConfigError(f"{name} must be at least 1, got {number}.")
-    split = table2_split(cell.graph, root)
+    if trial_runs < 1:
+        raise ConfigError(f"trial_runs must be at least 1, got {trial_runs}.")
 
     def run(settings: Settings, count: int, tell: OnProgress | None = None) -> list[RunRecord]:
-        experiment = Experiment.of(
-            cell.graph,
-            model=cell.model,
-            method=cell.method,
-            settings=settings,
-            split=split,
-            seed=seed,
-        )
-        return run_experiment(
-            experiment,
-            runs=count,
-            workers=min(workers, count),
-            root=root,
-            store=store,
-            resume=True,
-            on_progress=tell,
+        return conditions.run(
+            cell.graph, cell.model, cell.method, settings, runs=count, on_progress=tell
         )
 
     def tell_runs(done: float) -> None:
@@ -183,22 +157,16 @@ def run_cell(
     stages = SEARCHES[cell.method] if settings is None else ()
     choice = None
     if stages:
-        tried = min(runs, trial_runs)
+        tried = min(conditions.runs, trial_runs)
         choice = choose_settings(stages, lambda settings: run(settings, tried), on_step)
         settings = choice.settings
     settings = settings or {}
     (first,) = run(settings, 1)
     slow = first.seconds > SLOW_RUN_SECONDS
-    count = min(runs, SLOW_RUNS) if slow else runs
+    count = min(conditions.runs, SLOW_RUNS) if slow else conditions.runs
     return CellResult(cell, run(settings, count, tell_runs), settings, choice)
 
 
 def count_steps(cell: Cell, runs: int, *, searched: bool = True) -> int:
     """Trials and runs of a cell."""
     return (count_trials(SEARCHES[cell.method]) if searched else 0) + runs
-
-
-def table2_split(graph: str, root: Path | None) -> str:
-    """The authors' split where the data folder has it (``splits/NAME.npz``), else the default."""
-    authors = data_root(root) / "splits" / f"{graph}.npz"
-    return str(authors) if authors.is_file() else find_entry(graph).split

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from gaug.experiment import Experiment, run_experiment
-from gaug.store import RunRecord, Store
+from gaug.store import RunRecord
+from gaug.studies.conditions import Conditions
 from gaug.studies.paper import TABLE3_MODELS, Score, table3_score
 from gaug.studies.published import published_settings
-from gaug.studies.table2 import table2_split
+from gaug.training.repeat import OnProgress
 
 GRAPH = "cora"
 MODELS = TABLE3_MODELS
@@ -40,54 +39,29 @@ class AblationResult:
 
 def run_table3(
     models: Sequence[str],
-    store: Store,
-    *,
-    runs: int,
-    workers: int,
-    root: Path | None,
-    seed: int,
-    on_progress: Callable[[float], None] | None = None,
+    conditions: Conditions,
+    on_progress: OnProgress | None = None,
 ) -> list[AblationResult]:
     """Every variant with every model, with the authors' settings for the full method.
 
     Args:
         models: Which models.
-        store: Where runs are looked up and written.
-        runs: Runs a cell.
-        workers: Processes to spread the runs over.
-        root: The data root.
-        seed: Seed that the seeds of all runs derive from.
+        conditions: How runs are done.
         on_progress: Called with the number of runs done, of
-            ``len(models) * len(VARIANTS) * runs``.
+            ``len(models) * len(VARIANTS) * conditions.runs``.
     """
-    split = table2_split(GRAPH, root)
     results: list[AblationResult] = []
 
     def tell(done: float) -> None:
         if on_progress is not None:
-            on_progress(len(results) * runs + done)
+            on_progress(len(results) * conditions.runs + done)
 
     for model in models:
         for variant in VARIANTS:
-            plain = variant == "original"
-            method = "none" if plain else "gaug-o"
+            method = "none" if variant == "original" else "gaug-o"
             settings = published_settings(GRAPH, model, method)
-            experiment = Experiment.of(
-                GRAPH,
-                model=model,
-                method=method,
-                settings=settings if plain else settings | {"variant": variant},
-                split=split,
-                seed=seed,
-            )
-            records = run_experiment(
-                experiment,
-                runs=runs,
-                workers=workers,
-                root=root,
-                store=store,
-                resume=True,
-                on_progress=tell,
-            )
+            if method == "gaug-o":
+                settings["variant"] = variant
+            records = conditions.run(GRAPH, model, method, settings, on_progress=tell)
             results.append(AblationResult(variant, model, records))
     return results
