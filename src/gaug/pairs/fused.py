@@ -115,6 +115,19 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, "gaug-tile")
 
 
+def _compiled(fastmath: set[str]) -> Callable[[Any], Any]:
+    """A decorator: compiled on first use, for all later processes where a file can be kept."""
+
+    def compiled(function: Any) -> Any:
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
+        try:
+            return njit(cache=True, **options)(function)
+        except RuntimeError:  # no folder for it can be written
+            return njit(**options)(function)
+
+    return compiled
+
+
 def _cast(convert: str, source: Any, target: Any) -> Any:
     """A conversion that Numba has no word for: of a number's bits, or without a check of range."""
 
@@ -177,7 +190,7 @@ def _noise(first_key: Any, second_key: Any, column: Any) -> Any:
     return (_float(_I(bits & _U(0x7FFFFF))) + _F(0.5)) * _F(2.0**-23)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@_compiled(_FAST)
 def _softplus(scores: Any) -> Any:
     total = 0.0
     factors = np.empty(_CHUNK, np.float32)
@@ -208,7 +221,7 @@ def _softplus(scores: Any) -> Any:
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_EXACT)
+@_compiled(_EXACT)
 def _hits(
     p: Any,
     first_keys: Any,
@@ -241,7 +254,7 @@ def _hits(
     return found
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@_compiled(_FAST)
 def _slopes(
     values: Any,
     p: Any,
