@@ -6,22 +6,24 @@ import re
 import shlex
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
 
-from gaug.augment import GAugOConfig
+from gaug.augment import METHOD_CONFIGS
 from gaug.cli.main import main
 from gaug.data.catalog import CATALOG
+from gaug.edge_predictors import PREDICTOR_CONFIGS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
     return [
-        (page.name, body)
+        (page.relative_to(ROOT).as_posix().removeprefix("docs/"), body)
         for page in PAGES
         for found, body in _BLOCK.findall(page.read_text(encoding="utf-8"))
         if found == language
@@ -103,17 +105,48 @@ def test_each_printed_make_target_exists() -> None:
 
 
 @pytest.mark.parametrize("source", [pytest.param(body, id=page) for page, body in blocks("python")])
-def test_each_printed_python_block_runs(source: str, tmp_path: Path) -> None:
-    namespace: dict[str, object] = {"__name__": "example"}
-    exec(compile(source, "example", "exec"), namespace)
+def test_each_printed_python_block_runs(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("example")
+    monkeypatch.setitem(sys.modules, "example", module)  # classes look for their module
+    known = dict(CATALOG)
+    try:
+        # Without what this file imports from __future__, as somebody would paste it.
+        exec(compile(source, "example", "exec", dont_inherit=True), module.__dict__)
+    finally:  # a block may add a graph to the catalog
+        CATALOG.clear()
+        CATALOG.update(known)
 
 
-def test_the_table_of_gaug_o_has_every_setting_with_its_default() -> None:
-    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    section = page.split("## GAug-O")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", section, re.MULTILINE)
-    expected = [(name, str(value)) for name, value in GAugOConfig().to_dict().items()]
-    assert rows == expected
+@pytest.mark.parametrize("method", sorted(set(METHOD_CONFIGS) - {"none"}))
+def test_the_page_of_a_method_has_every_setting_with_its_default(method: str) -> None:
+    rows = settings_table(f"{method.replace('-', '_')}.md")
+    expected = METHOD_CONFIGS[method]().to_dict()
+    assert rows == [(name, str(value).lower()) for name, value in expected.items()]
+
+
+def test_the_page_of_predictors_has_every_setting_with_its_default() -> None:
+    every = [PREDICTOR_CONFIGS[name]().to_dict() for name in PREDICTOR_CONFIGS]
+    expected = {name: str(value).lower() for settings in every for name, value in settings.items()}
+    assert settings_table("predictors.md") == list(expected.items())
+
+
+def settings_table(page: str) -> list[tuple[str, str]]:
+    text = (ROOT / "docs" / "methods" / page).read_text(encoding="utf-8")
+    section = text.split("\n## Settings\n")[1].split("\n## ")[0]
+    return re.findall(r"^\| `(\w+)` \| (\S+) \|", section, re.MULTILINE)
+
+
+def test_the_page_of_predictors_names_every_predictor() -> None:
+    text = (ROOT / "docs" / "methods" / "predictors.md").read_text(encoding="utf-8")
+    table = text.split("\n## ")[0]
+    assert {name for name in PREDICTOR_CONFIGS if f"`{name}`" not in table} == set()
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
+    listed = re.findall(r"(\S+\.md)$", navigation, re.MULTILINE)
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
+    assert sorted(listed) == sorted(pages)
 
 
 def test_the_tree_holds_no_large_file() -> None:
