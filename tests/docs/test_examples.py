@@ -31,8 +31,14 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 
 def commands() -> list[tuple[str, str]]:
-    lines = [(page, line) for page, body in blocks("bash") for line in body.splitlines()]
-    return list(dict.fromkeys((page, line.split("  #")[0].strip()) for page, line in lines if line))
+    lines = [(page, line) for page, body in blocks("bash") for line in command_lines(body)]
+    return list(dict.fromkeys(lines))
+
+
+def command_lines(body: str) -> list[str]:
+    """The commands of a block, without comments; a line may go on after a backslash."""
+    lines = re.sub(r"\s*\\\n\s*", " ", body).splitlines()
+    return [line.split("  #")[0].strip() for line in lines if line]
 
 
 def fits_before(command: str) -> list[str]:
@@ -40,7 +46,7 @@ def fits_before(command: str) -> list[str]:
     if not command.startswith("gaug predict "):
         return []
     for _, body in blocks("bash"):
-        lines = [line.split("  #")[0].strip() for line in body.splitlines()]
+        lines = command_lines(body)
         if command in lines:
             return [line for line in lines[: lines.index(command)] if line.startswith("gaug fit ")]
     return []
