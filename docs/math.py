@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from latex2mathml.converter import convert
+from mkdocs.exceptions import PluginError
 
 _INLINE = re.compile(r'<span class="arithmatex">\\\((.+?)\\\)</span>', re.DOTALL)
 _BLOCK = re.compile(r'<div class="arithmatex">\s*\\\[(.+?)\\\]\s*</div>', re.DOTALL)
@@ -19,4 +20,8 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def _mathml(match: re.Match[str], display: str) -> str:
-    return str(convert(html.unescape(match.group(1)).strip(), display=display))
+    formula = html.unescape(match.group(1)).strip()
+    result = str(convert(formula, display=display))
+    if unknown := re.search(r"\\[A-Za-z]+", result):  # left as it is, for a reader to see
+        raise PluginError(f"latex2mathml does not know {unknown.group()} in {formula!r}.")
+    return result

@@ -99,7 +99,7 @@ def evaluate(
         store: Where to write records; None keeps them in memory only.
         on_progress: Called now and then with the number of runs done.
 
-    Example:
+    Examples:
         >>> from gaug import DropEdge, evaluate, load_graph
         >>> result = evaluate(load_graph("karate"), method=DropEdge(epochs=5), runs=2)
         >>> len(result.scores)

@@ -82,7 +82,7 @@ class BlockModel:
         strengths: Edge probability within each community, in [0, 1).  [K]
         background: Edge probability across communities, in [0, 1).  []
 
-    Example:
+    Examples:
         >>> model = BlockModel(
         ...     memberships=torch.tensor([[1.0, 0.0], [0.5, 0.5]]),
         ...     strengths=torch.tensor([0.9, 0.3]),

@@ -85,7 +85,7 @@ def drop_edges(data: Data, drop_fraction: float, generator: torch.Generator | No
         drop_fraction: Share of the undirected edges to leave out, in [0, 0.99].
         generator: Source of randomness, on the CPU; by default PyTorch's own.
 
-    Example:
+    Examples:
         >>> from gaug.data.catalog import load_graph
         >>> drop_edges(load_graph("karate"), 0.5).num_edges // 2
         39

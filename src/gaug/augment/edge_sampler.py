@@ -35,7 +35,7 @@ class EdgeSampler(nn.Module):
         seed: Seed of weights and samples.
         settings: Single settings by name, for instance ``alpha=0.3``.
 
-    Example:
+    Examples:
         >>> from gaug.data.catalog import load_graph
         >>> sampler = EdgeSampler(load_graph("karate"), alpha=0.3)
         >>> graph = sampler()

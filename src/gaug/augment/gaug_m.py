@@ -119,7 +119,7 @@ class GAugM(Method[GAugMConfig]):
         seed: Seed of the predictor and of training.
         settings: Single settings of the model or of the loop by name.
 
-    Example:
+    Examples:
         >>> from gaug.data.catalog import load_graph
         >>> better = GAugM(predictor="ra", add_fraction=0.2, remove_fraction=0.1)(
         ...     load_graph("karate")

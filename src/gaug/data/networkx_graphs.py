@@ -51,7 +51,7 @@ def from_networkx(
             ``scaled-degree`` or ``identity``.
         name: What to call it; by default the graph's own name.
 
-    Example:
+    Examples:
         >>> import networkx
         >>> from gaug import from_networkx
         >>> club = from_networkx(networkx.karate_club_graph(), label="club")

@@ -86,7 +86,7 @@ def open_graph(
         ConfigError: If there is no such graph, file or folder.
         DataError: If it cannot be read, with the file and the line.
 
-    Example:
+    Examples:
         >>> from gaug import open_graph
         >>> karate = open_graph("karate")
         >>> karate.data.num_nodes, karate.class_names
