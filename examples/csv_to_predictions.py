@@ -1,16 +1,17 @@
 """From CSV files to a file of predictions, in your own ids.
 
 The folder `examples/blogs` has 240 made-up blogs: who follows whom, how often each uses 50 words,
-and for 160 of them the topic. Three methods are fitted: the plain graph, GAug-M, which mends it by the
-words, and GAug-O, which trains through many variants of it. The one with the best validation score
-predicts a topic for every blog, the 80 unknown ones included; where two are even, the simpler.
+and for 160 of them the topic. Three methods are fitted: the plain graph, GAug-M, which mends it by
+the words, and GAug-O, which trains through many variants of it. The one with the best validation
+score predicts a topic for every blog, the 80 unknown ones included; where two are even, the
+simpler.
 
     python examples/csv_to_predictions.py
     python examples/csv_to_predictions.py my-folder --scaling columns --out predictions.csv
 
-It takes a few seconds, and GAug-M should win by some points. There is no test score, for every label is
-used; `gaug train` keeps some aside and repeats. On a tiny graph the few validation nodes are a
-choice, not a proof: in `examples/clubs` they are 8 people, and one of them is 12.5 points.
+It takes a few seconds, and GAug-M should win by some points. There is no test score, for every
+label is used; `gaug train` keeps some aside and repeats. On a tiny graph the few validation nodes
+are a choice, not a proof: in `examples/clubs` they are 8 people, and one of them is 12.5 points.
 """
 
 from __future__ import annotations
