@@ -88,8 +88,8 @@ def advise(evidence: Evidence) -> Advice:
         return Advice(
             "features",
             f"Features alone are {features.gain_over(edges):.1f} points above a GCN, more than"
-            f" {features.chance_in_words(edges)}: the edges are noise to it. GAug-M can join nodes with similar features and"
-            " remove edges between others.",
+            f" {features.chance_in_words(edges)}: the edges are noise to it. GAug-M can join nodes"
+            " with similar features and remove edges between others.",
             (FEATURES,),
         )
     if edges.clearly_above(features):

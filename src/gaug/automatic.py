@@ -74,8 +74,10 @@ def choose_method(
             on_progress,
         )
         start = time.monotonic()
-        if watch.left() <= _least_seconds(candidate, task, training):
-            omissions.append(Omission(candidate, "it would take longer than the time left"))
+        left = watch.left()
+        if left <= _least_seconds(candidate, task, training):
+            reason = "it would take longer than the time left" if left > 0 else "no time was left"
+            omissions.append(Omission(candidate, reason))
             continue
         method = build_method(candidate.config, candidate.parts)
         try:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
-import torch
-from torch import Tensor
-
 from gaug.augment import (
     DropEdgeConfig,
     GAugMConfig,
@@ -17,6 +14,7 @@ from gaug.augment import (
 )
 from gaug.edge_predictors import PredictorConfig
 from gaug.edge_predictors.gae import GAEConfig
+from gaug.graph import to_scipy_features
 from gaug.models.base import Features
 from gaug.sparse import SparseMatrix
 from gaug.training.loop import TrainingConfig
@@ -127,10 +125,14 @@ def applicable(task: Task) -> Applicable:
 
 
 def compares_nodes(features: Features) -> bool:
-    """Whether features make some nodes more alike than others; a one-hot id of each does not."""
+    """Whether features make some nodes more alike than others; a one-hot id of each does not.
+
+    It takes one that is not zero at two nodes at least and not the same at all.
+    """
     if isinstance(features, SparseMatrix):
-        columns: Tensor = features.pattern.col[features.values != 0]
-        counts = torch.bincount(columns, minlength=1)
-        return bool((counts > 1).any())
-    shared = bool(((features != 0).sum(dim=0) > 1).any())
-    return shared and not bool((features == features[:1]).all())
+        matrix = to_scipy_features(features.to_torch().cpu())
+        shared = matrix.getnnz(axis=0) > 1
+        varied = matrix.max(axis=0).toarray() != matrix.min(axis=0).toarray()
+        return bool((shared & varied.ravel()).any())
+    shared_densely = (features != 0).sum(dim=0) > 1
+    return bool((shared_densely & (features.amax(dim=0) != features.amin(dim=0))).any())

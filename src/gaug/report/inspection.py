@@ -7,6 +7,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from gaug.data.folders import written_atomically
 from gaug.inspection import SOURCES, Inspection
@@ -43,7 +44,7 @@ def inspection_lines(found: Inspection) -> list[str]:
         known = f"{found.labels.labelled:,} of {shape.nodes:,} nodes have one"
         rows.append(("labels", known))
         classes = _largest(found.labels.counts)
-        rows.append(("classes", ", ".join(f"{name} {count:,}" for name, count in classes)))
+        rows.append(("classes", ", ".join(f"{_cut(name)} {count:,}" for name, count in classes)))
     if found.homophily is not None:
         homophily = found.homophily
         among = "training and validation" if found.split is not None else "labelled"
@@ -86,7 +87,8 @@ def draw_inspection(found: Inspection, path: Path) -> None:
     for axis, draw in zip(np.atleast_1d(axes), panels, strict=True):
         draw(axis, found)
         axis.spines[["top", "right"]].set_visible(False)
-    canvas.suptitle(_plain(found.graph))
+    shape = found.shape
+    canvas.suptitle(f"{_plain(found.graph)}: {shape.nodes:,} nodes, {shape.edges:,} edges")
     try:
         with written_atomically(path) as temporary:
             canvas.savefig(temporary, dpi=110)
@@ -100,10 +102,12 @@ def _draw_degrees(axis: Axes, found: Inspection) -> None:
     axis.scatter(degrees, counts[degrees], s=14, color=_DEGREES)
     axis.set_xscale("symlog", linthresh=1)  # degree 0 has a place, too
     axis.set_yscale("log")
+    for side in (axis.xaxis, axis.yaxis):
+        side.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axis.set_xlim(left=-0.2)
     axis.set_xlabel("degree")
     axis.set_ylabel("nodes")
-    axis.set_title(f"{found.shape.nodes:,} nodes, {found.shape.edges:,} edges")
+    axis.set_title("Degrees")
 
 
 def _draw_classes(axis: Axes, found: Inspection) -> None:
@@ -115,6 +119,7 @@ def _draw_classes(axis: Axes, found: Inspection) -> None:
     axis.barh(places, [count for _, count, _ in bars], color=[colour for *_, colour in bars])
     axis.set_yticks(places, [_plain(name) for name, *_ in bars])
     axis.invert_yaxis()
+    axis.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     axis.set_xlabel("nodes")
     axis.set_title("Classes")
 
@@ -127,7 +132,7 @@ def _draw_scores(axis: Axes, found: Inspection) -> None:
         [score.mean for score in scores],
         xerr=[score.spread for score in scores],
         color=[_SCORES] * (len(scores) - 1) + [_UNKNOWN],
-        ecolor="#555555",
+        ecolor="#222222",
         capsize=3,
     )
     axis.set_yticks(places, [words.replace(" (", "\n(") for words in SOURCES.values()])
@@ -146,7 +151,12 @@ def _largest(counts: dict[str, int]) -> list[tuple[str, int]]:
     return [*kept, (f"{len(others):,} others", sum(count for _, count in others))]
 
 
+def _cut(name: str) -> str:
+    """A user's name in one line that is not too long."""
+    line = " ".join(name.split())
+    return line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "…"
+
+
 def _plain(name: str) -> str:
-    """A user's name for a picture: cut, and no dollar sign starts a formula."""
-    cut = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-    return cut.replace("$", r"\$")
+    """A user's name for a picture, where no dollar sign starts a formula."""
+    return _cut(name).replace("$", r"\$")
