@@ -80,8 +80,8 @@ def advise(evidence: Evidence) -> Advice:
         return Advice(
             "roles",
             "Where a node is in the graph tells its class as well as anything else does, and edges"
-            " do not join nodes of one class: the classes look like roles. GAug-M can join nodes at"
-            " similar places.",
+            " join nodes of one class little more often than by chance: the classes look like"
+            " roles. GAug-M can join nodes at similar places.",
             (STRUCTURE,),
         )
     if features.clearly_above(edges):

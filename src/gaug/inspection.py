@@ -192,8 +192,10 @@ def _evidence(
     threads: int,
     on_progress: OnProgress | None,
 ) -> Evidence:
-    places = StructuralSimilarity().fit(data, seed).embeddings_.float()
-    of_places = dataclasses.replace(task, features=places.to(task.labels.device))
+    places = StructuralSimilarity()
+    places.fit(data, seed)
+    in_places = places.embeddings_.float().to(task.labels.device)
+    of_places = dataclasses.replace(task, features=in_places)
     scores = []
     for number, (config, on) in enumerate(
         ((MLPConfig(), task), (GCNConfig(), task), (MLPConfig(), of_places))
@@ -215,7 +217,8 @@ def _evidence(
                 on_progress=report,
             )
         )
-    return Evidence(*scores, guess=_guess(task), homophily=homophily)
+    features, edges, structure = scores
+    return Evidence(features, edges, structure, _guess(task), homophily)
 
 
 def _guess(task: Task) -> ValidationScores:
