@@ -81,7 +81,8 @@ def advise(evidence: Evidence) -> Advice:
             "roles",
             "Where a node is in the graph tells its class as well as anything else does, and edges"
             " join nodes of one class little more often than by chance: the classes look like"
-            " roles. GAug-M can join nodes at similar places.",
+            " roles. GAug-M can join nodes at similar places; whether that helps, only a trial"
+            " says.",
             (STRUCTURE,),
         )
     if features.clearly_above(edges):
