@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gaug.augment.dropedge import drop_edges
     from gaug.augment.edge_sampler import EdgeSampler
     from gaug.augment.loading import load
+    from gaug.automatic import AutoResult, auto
     from gaug.classifier.base import NodeClassifier
     from gaug.classifier.facts import GraphInfo
     from gaug.data.catalog import load_graph
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from gaug.evaluation import Evaluation, evaluate
     from gaug.experiment import Experiment, run_experiment, summarise
     from gaug.graph import standardise
+    from gaug.inspection import Inspection, inspect_graph
     from gaug.models import (
         GAT,
         GCN,
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AdaEdge": "gaug.augment",
     "AdaEdgeConfig": "gaug.augment",
+    "AutoResult": "gaug.automatic",
     "BGCN": "gaug.augment",
     "BGCNConfig": "gaug.augment",
     "DropEdge": "gaug.augment",
@@ -76,6 +79,7 @@ _HOMES = {
     "GraphSAGE": "gaug.models",
     "GraphSAGEConfig": "gaug.models",
     "GraphSource": "gaug.data.source",
+    "Inspection": "gaug.inspection",
     "JKNet": "gaug.models",
     "JKNetConfig": "gaug.models",
     "LoadedGraph": "gaug.data.loaded",
@@ -87,9 +91,11 @@ _HOMES = {
     "SplitConfig": "gaug.data.splits",
     "Store": "gaug.store",
     "SyntheticConfig": "gaug.data.synthetic",
+    "auto": "gaug.automatic",
     "drop_edges": "gaug.augment.dropedge",
     "evaluate": "gaug.evaluation",
     "from_networkx": "gaug.data.networkx_graphs",
+    "inspect_graph": "gaug.inspection",
     "load": "gaug.augment.loading",
     "load_graph": "gaug.data.catalog",
     "make_split": "gaug.data.splits",
@@ -108,6 +114,7 @@ __all__ = [
     "MLP",
     "AdaEdge",
     "AdaEdgeConfig",
+    "AutoResult",
     "BGCNConfig",
     "DropEdge",
     "DropEdgeConfig",
@@ -125,6 +132,7 @@ __all__ = [
     "GraphSAGE",
     "GraphSAGEConfig",
     "GraphSource",
+    "Inspection",
     "JKNet",
     "JKNetConfig",
     "LoadedGraph",
@@ -135,9 +143,11 @@ __all__ = [
     "SplitConfig",
     "Store",
     "SyntheticConfig",
+    "auto",
     "drop_edges",
     "evaluate",
     "from_networkx",
+    "inspect_graph",
     "load",
     "load_graph",
     "make_split",

@@ -86,9 +86,9 @@ def test_each_printed_command_succeeds(
     for line in [*fits_before(command), command]:
         arguments = shlex.split(line)
         # Fewer runs and epochs show as well that the command works.
-        if arguments[1] in ("train", "reproduce"):
+        if arguments[1] in ("train", "reproduce", "inspect"):
             arguments += ["--runs", "1"]
-        if arguments[1] in ("train", "fit"):
+        if arguments[1] in ("train", "fit", "inspect"):
             arguments += ["--set", "epochs=3"]
         monkeypatch.setattr(sys, "argv", arguments)
         with pytest.raises(SystemExit) as leave:

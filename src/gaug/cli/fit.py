@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from gaug.cli import options
+from gaug.cli import choosing, options
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -28,6 +28,7 @@ def fit(
     graph: options.Graph = None,
     model: options.Model = "gcn",
     method: options.Method = "none",
+    time_budget: choosing.TimeBudget = None,
     settings: options.Set = None,
     split: Annotated[
         str | None,
@@ -63,6 +64,7 @@ def fit(
     from gaug.cli.graphs import read_graph
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import writing
+    from gaug.data.fitting_split import with_fitting_masks
     from gaug.errors import ConfigError, DataError
     from gaug.experiment import Experiment
 
@@ -70,7 +72,7 @@ def fit(
     experiment = Experiment.of(
         source,
         model=model,
-        method=method,
+        method=choosing.method_to_begin_with(method, model, time_budget),
         settings=settings or [],
         split=split,
         seed=seed,
@@ -87,6 +89,14 @@ def fit(
     loaded, info = read_graph(source, data_root, experiment.data.feature_scaling)
     options.tell_notes(loaded, quiet=quiet)
     data, split_name = _with_split(loaded, experiment)
+    choice = None
+    if method == choosing.AUTO:
+        data = with_fitting_masks(data, seed=seed)
+        experiment, choice = choosing.choose(
+            experiment, data, time_budget, loaded.name, quiet=quiet
+        )
+        if not as_json:
+            Console(soft_wrap=True, highlight=False).print(str(choice), markup=False)
     estimator = build_method(
         experiment.method,
         experiment.parts,
@@ -99,7 +109,10 @@ def fit(
     with (
         warnings_as_lines(),
         run_progress(
-            f"{loaded.name}, {model}, {method}", epochs, quiet=quiet, unit="epochs"
+            f"{loaded.name}, {model}, {experiment.method.name}",
+            epochs,
+            quiet=quiet,
+            unit="epochs",
         ) as move,
     ):
         fitted = estimator.fit(data.to(device), info=info, threads=threads, on_epoch=move)
@@ -111,7 +124,7 @@ def fit(
         "out": str(out),
         "graph": loaded.name,
         "model": model,
-        "method": method,
+        "method": experiment.method.name,
         "split": split_name,
         "config": experiment.config,
         "val_score": facts.val_score,
@@ -121,6 +134,8 @@ def fit(
         "seconds": seconds,
         "warning": facts.warning,
     }
+    if choice is not None:
+        summary["auto"] = choice.to_dict()
     if as_json:
         print(json.dumps(summary))
     else:

@@ -12,6 +12,7 @@ from gaug.cli.augment import augment
 from gaug.cli.datasets import datasets_app
 from gaug.cli.demo import demo
 from gaug.cli.fit import fit
+from gaug.cli.inspect import inspect
 from gaug.cli.predict import predict
 from gaug.cli.reproduce import reproduce_app
 from gaug.cli.settings import settings
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.add_typer(datasets_app, name="datasets")
+app.command()(inspect)
 app.command()(augment)
 app.command()(train)
 app.command()(fit)

@@ -93,7 +93,11 @@ Model = Annotated[
 ]
 Method = Annotated[
     str,
-    typer.Option("--method", help="Augmentation: none, dropedge, adaedge, bgcn, gaug-m or gaug-o."),
+    typer.Option(
+        "--method",
+        help="Augmentation: none, dropedge, adaedge, bgcn, gaug-m or gaug-o; in 'gaug train' and"
+        " 'gaug fit' also auto, which tries several.",
+    ),
 ]
 Set = Annotated[
     list[str] | None,

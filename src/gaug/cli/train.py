@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from gaug.cli import options
+from gaug.cli import choosing, options
 
 if TYPE_CHECKING:
     from gaug.store import RunRecord
@@ -18,6 +18,7 @@ def train(
     graph: options.Graph = None,
     model: options.Model = "gcn",
     method: options.Method = "none",
+    time_budget: choosing.TimeBudget = None,
     settings: options.Set = None,
     split: options.Split = None,
     runs: options.Runs = 10,
@@ -49,7 +50,7 @@ def train(
     on record; Ctrl-C keeps the finished ones.
     """
     from gaug.cli.progress import run_progress
-    from gaug.data.source import open_graph
+    from gaug.data.source import open_graph, split_graph
     from gaug.experiment import Experiment, run_experiment, summarise
     from gaug.store import Store
 
@@ -57,19 +58,29 @@ def train(
     experiment = Experiment.of(
         source,
         model=model,
-        method=method,
+        method=choosing.method_to_begin_with(method, model, time_budget),
         settings=settings or [],
         split=split,
         seed=seed,
         threads=threads,
         device=device,
     )
-    what = f"{source.name}, {model}, {method}"
     records: list[RunRecord] = []
     interrupted = False
     opened = Store(store)
     loaded = open_graph(source, data_root, experiment.data.feature_scaling)
     options.tell_notes(loaded, quiet=quiet)
+    choice = None
+    if method == choosing.AUTO:
+        options.check_runs(runs)
+        opened.check_writable()
+        split_data = split_graph(loaded, split, experiment.split_config).apply(loaded.data)
+        experiment, choice = choosing.choose(
+            experiment, split_data, time_budget, loaded.name, quiet=quiet
+        )
+        if not as_json:
+            Console(soft_wrap=True, highlight=False).print(str(choice), markup=False)
+    what = f"{loaded.name}, {model}, {experiment.method.name}"
     with run_progress(what, runs, quiet=quiet) as move:
         try:
             run_experiment(
@@ -99,6 +110,8 @@ def train(
         )
     if records:
         summary = summarise(sorted(records, key=lambda record: record.run))
+        if choice is not None:
+            summary["auto"] = choice.to_dict()
         if as_json:
             print(json.dumps(summary))
         else:

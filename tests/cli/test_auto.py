@@ -1,0 +1,99 @@
+"""--method auto of gaug train and gaug fit."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+import gaug as library
+from gaug import SyntheticConfig, planted_graph
+from gaug.candidates import CANDIDATES, FEATURES
+from gaug.store import Store
+
+SHORT = ("--set", "epochs=12", "--quiet")
+SPLIT = ("--split", "stratified", "--set", "train_fraction=0.3", "--set", "val_fraction=0.4")
+
+
+@pytest.fixture
+def noisy(tmp_path) -> str:
+    """A saved graph whose features know the classes, and whose edges do not."""
+    config = SyntheticConfig(
+        num_nodes=150, num_classes=3, degree=6.0, homophily=0.33, feature_signal=0.9,
+        feature_density=0.1,
+    )  # fmt: skip
+    data = planted_graph(config)
+    del data.ideal_edge_index
+    torch.save(data, tmp_path / "noisy.pt")
+    return str(tmp_path / "noisy.pt")
+
+
+def test_train_goes_on_with_the_chosen_method(gaug, noisy):
+    arguments = ("train", noisy, "--method", "auto", *SPLIT, *SHORT, "--runs", "2")
+    result = gaug(*arguments, "--json")
+    assert (result.code, result.err) == (0, "")
+    summary = json.loads(result.out)
+    assert (summary["method"], summary["auto"]["chosen"]) == ("gaug-m", str(FEATURES))
+    assert summary["config"]["method"] == FEATURES.config.to_dict()
+    assert len(summary["auto"]["trials"]) == len(CANDIDATES)
+    # The records are those of the chosen method, as if it had been asked for.
+    assert [record.method for record in Store().all()] == ["gaug-m", "gaug-m"]
+    trial = summary["auto"]["trials"][1]
+    assert [record.val_score for record in Store().all()] == trial["val_scores"][:2]
+    plain = ("train", noisy, *FEATURES.options.split(), *SPLIT, *SHORT, "--runs", "2", "--resume")
+    again = gaug(*plain, "--json")
+    assert json.loads(again.out)["record_ids"] == summary["record_ids"]
+    assert len(Store().all()) == 2
+
+
+def test_words_are_a_table_a_verdict_and_the_ordinary_summary(gaug):
+    result = gaug(
+        "train",
+        "karate",
+        "--method",
+        "auto",
+        *SPLIT,
+        *SHORT,
+        "--runs",
+        "1",
+        "--time-budget",
+        "1e-9",
+    )
+    assert (result.code, result.err) == (0, "")
+    lines = result.out.splitlines()
+    assert lines[0].split() == ["tried", "validation", "time"]
+    assert lines[1].startswith("none")
+    assert "Only no augmentation was tried: give a longer time budget." in lines
+    assert "karate, gcn, method none, split stratified-0, 1 run" in lines
+
+
+def test_fit_saves_the_chosen_method(gaug, noisy, tmp_path):
+    result = gaug("fit", noisy, "--out", tmp_path / "model", "--method", "auto", *SHORT, "--json")
+    assert (result.code, result.err) == (0, "")
+    summary = json.loads(result.out)
+    chosen = next(
+        trial
+        for trial, candidate in zip(summary["auto"]["trials"], CANDIDATES, strict=True)
+        if str(candidate) == summary["auto"]["chosen"]
+    )
+    assert summary["method"] == chosen["method"] == "gaug-m"
+    assert summary["val_score"] == chosen["val_scores"][0]
+    assert library.load(tmp_path / "model").fitted.method.name == "gaug-m"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--time-budget", "5"], "--time-budget goes with --method auto."),
+        (["--method", "auto", "--time-budget", "0"], "time_budget must be above 0"),
+        (["--method", "auto", "--model", "mlp"], "an mlp looks at none"),
+        (["--method", "auto", "--set", "drop_fraction=0.1"], "goes with --method dropedge"),
+    ],
+)
+@pytest.mark.parametrize("command", ["train", "fit"])
+def test_what_makes_no_sense_is_one_line(gaug, tmp_path, command, arguments, message):
+    out = ["--out", tmp_path / "model"] if command == "fit" else []
+    result = gaug(command, "karate", *out, *arguments)
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert message in result.err
