@@ -87,7 +87,7 @@ def _mended(predictor: str, add_fraction: float, remove_fraction: float) -> Cand
 
 
 NONE = Candidate(NoAugmentationConfig())
-# Fractions that validation nodes of BlogCatalog and Citeseer chose, see docs/gaug_m.md.
+# Fractions that validation nodes of BlogCatalog and Citeseer chose, see docs/results_gaug_m.md.
 FEATURES = _mended("features", 0.5, 0.3)
 SMOOTHED = _mended("smoothed", 0.5, 0.0)
 # Round numbers, not tuned.
