@@ -87,11 +87,12 @@ def _mended(predictor: str, add_fraction: float, remove_fraction: float) -> Cand
 
 
 NONE = Candidate(NoAugmentationConfig())
-# Fractions that validation nodes of BlogCatalog and Citeseer chose, see docs/results_gaug_m.md.
+# Fractions that validation nodes of BlogCatalog, Citeseer and Air-USA chose, see
+# docs/results_gaug_m.md.
 FEATURES = _mended("features", 0.5, 0.3)
 SMOOTHED = _mended("smoothed", 0.5, 0.0)
+STRUCTURE = _mended("structure", 1.0, 0.5)
 # Round numbers, not tuned.
-STRUCTURE = _mended("structure", 0.5, 0.3)
 GAE = _mended("gae", 0.3, 0.0)
 DROPEDGE = Candidate(DropEdgeConfig())
 GAUG_O = Candidate(GAugOConfig())
