@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import MaxNLocator, NullFormatter, StrMethodFormatter
 
 from gaug.data.folders import written_atomically
 from gaug.inspection import SOURCES, Inspection
@@ -104,6 +104,7 @@ def _draw_degrees(axis: Axes, found: Inspection) -> None:
     axis.set_yscale("log")
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        side.set_minor_formatter(NullFormatter())
     axis.set_xlim(left=-0.2)
     axis.set_xlabel("degree")
     axis.set_ylabel("nodes")
