@@ -41,7 +41,7 @@ def standardise(data: Data, *, require_features: bool = True) -> tuple[Data, lis
     edge_index, edge_weight = _undirected_edges(data, num_nodes, notes)
     valid = data.clone()
     for key in data.keys():  # noqa: SIM118 - a Data is not a dict
-        kept = key == "edge_weight" or key.endswith("edge_index")
+        kept = key in ("edge_weight", "feature_statistics") or key.endswith("edge_index")
         if key == "edge_attr" or (not kept and data.is_edge_attr(key)):
             del valid[key]
             notes.append(f"Left out {key}: of what edges carry, only edge_weight is used.")

@@ -51,11 +51,27 @@ def test_other_names_are_told(names: list[str], words: str) -> None:
         fitted.check_features(len(names), GraphInfo(feature_names=names))
 
 
-def test_another_scaling_is_told() -> None:
-    fitted = facts(feature_scaling="rows")
-    fitted.check_features(3, GraphInfo())
-    with pytest.raises(DataError, match=r"scaled by 'rows'.*by 'as-is'.*feature_scaling=rows"):
-        fitted.check_features(3, GraphInfo(feature_scaling="as-is"))
+def test_features_are_scaled_as_in_the_fit() -> None:
+    x = torch.tensor([[1.0, 10.0, 0.0], [3.0, 30.0, 0.0]])
+    assert torch.equal(facts().scaled_features(x, None), x)
+    rows = facts(feature_scaling="rows").scaled_features(x, None)
+    torch.testing.assert_close(rows.sum(dim=1), torch.ones(2))
+    fitted = facts(
+        feature_scaling="columns", feature_statistics=[[1.0, 20.0, 0.0], [2.0, 10.0, 1.0]]
+    )
+    expected = torch.tensor([[0.0, -1.0, 0.0], [1.0, 1.0, 0.0]])
+    assert torch.equal(fitted.scaled_features(x, None), expected)
+    already = torch.tensor(fitted.feature_statistics)
+    assert torch.equal(fitted.scaled_features(expected, already), expected)
+
+
+def test_features_that_were_scaled_otherwise_are_refused() -> None:
+    x, own = torch.zeros(2, 3), torch.ones(2, 3)
+    fitted = facts(feature_scaling="columns", feature_statistics=[[0.0] * 3, [2.0] * 3])
+    with pytest.raises(DataError, match="scaled by its own means and deviations, not by those of"):
+        fitted.scaled_features(x, own)
+    with pytest.raises(DataError, match="columns were not scaled, and those of this graph are"):
+        facts().scaled_features(x, own)
 
 
 def test_nodes_are_found_by_number_or_by_id() -> None:

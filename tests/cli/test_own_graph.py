@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import gaug as gaug_library
 from gaug.data.source import open_graph, split_graph
 from gaug.graph import graph_hash
 from gaug.store import Store
@@ -160,3 +161,66 @@ def test_a_saved_model_predicts_on_a_grown_graph_in_the_users_ids(
     named = [next(iter(row.values())) for row in predicted]
     assert named == [row[0] for row in rows[1:]]
     assert {row["class"] for row in predicted} <= {"x", "y"}
+
+
+@pytest.fixture
+def staff(tmp_path: Path) -> Path:
+    """A table whose columns are of very different scales; the salary tells the class."""
+    folder = tmp_path / "staff"
+    folder.mkdir()
+    people = range(40)
+    lines = ["id,age,salary", *(f"p{i},{20 + i % 7},{30000 + 40000 * (i % 2)}" for i in people)]
+    (folder / "features.csv").write_text("\n".join(lines))
+    labels = ["id,team", *(f"p{i},{'ab'[i % 2]}" for i in people if i % 4 < 3)]
+    (folder / "labels.csv").write_text("\n".join(labels))
+    edges = ["source,target", *(f"p{i},p{(i + 2) % 40}" for i in people)]
+    (folder / "edges.csv").write_text("\n".join(edges))
+    return folder
+
+
+def test_a_model_scales_features_by_what_it_was_fitted_to(gaug, staff: Path, tmp_path) -> None:
+    result = gaug("fit", staff, "--out", tmp_path / "model", "--set", "epochs=30")
+    assert result.code == 0, result.err
+    assert "Scaled each column of features" in result.err
+    result = gaug("predict", tmp_path / "model", staff, "--out", tmp_path / "first.csv")
+    assert result.code == 0, result.err
+    lines = (tmp_path / "first.csv").read_text().splitlines()[1:]
+    found = {line.split(",")[0]: line.split(",")[1:] for line in lines}
+    assert all(found[f"p{i}"][0] == "ab"[i % 2] for i in range(40))
+    # In Python, with features as they are, and as the fit scaled them.
+    classifier = gaug_library.load(tmp_path / "model")
+    for scaling in ("as-is", "default"):
+        loaded = gaug_library.open_graph(staff, scaling=scaling)
+        info = gaug_library.GraphInfo(list(loaded.ids), feature_names=loaded.feature_names)
+        classes = classifier.predict(loaded.data, info=info)
+        named = [classifier.class_names[number] for number in classes.tolist()]
+        assert named == [found[name][0] for name in loaded.ids]
+    # One new salary beyond all others moves the means of the new graph, and nobody's class.
+    with (staff / "features.csv").open("a") as file:
+        file.write("\np40,25,900000000")
+    with (staff / "edges.csv").open("a") as file:
+        file.write("\np40,p0")
+    result = gaug("predict", tmp_path / "model", staff, "--out", tmp_path / "second.csv")
+    assert result.code == 0, result.err
+    again = dict(line.split(",")[:2] for line in (tmp_path / "second.csv").read_text().splitlines())
+    changed = [name for name, values in found.items() if again[name] != values[0]]
+    assert set(changed) <= {"p0", "p2", "p38"}  # those that it is joined to, and their neighbours
+
+
+def test_augment_writes_features_as_their_owner_has_them(gaug, staff: Path, tmp_path) -> None:
+    result = gaug("augment", staff, "--out", tmp_path / "better", "--set", "predictor=features")
+    assert result.code == 0, result.err
+    before, after = (
+        gaug_library.open_graph(folder, scaling="as-is") for folder in (staff, tmp_path / "better")
+    )
+    order = after.ids.positions(list(before.ids), lambda row: "")
+    assert torch.equal(after.data.x[torch.as_tensor(order)], before.data.x)
+
+
+def test_predictions_do_not_replace_the_graph(gaug, staff: Path, tmp_path) -> None:
+    gaug("fit", staff, "--out", tmp_path / "model", "--set", "epochs=2")
+    before = (staff / "labels.csv").read_bytes()
+    result = gaug("predict", tmp_path / "model", staff, "--out", staff / "labels.csv")
+    assert result.code == 2
+    assert "lies with the graph itself" in result.err
+    assert (staff / "labels.csv").read_bytes() == before

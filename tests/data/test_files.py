@@ -38,7 +38,8 @@ def read(tmp_path: Path) -> Write:
             kind, _, suffix = name.partition("_")
             (tmp_path / f"{kind}.{suffix or 'csv'}").write_text(content, encoding="utf-8")
         return open_graph(
-            GraphSource(str(tmp_path), GraphFiles(columns=columns, make_features=make))
+            GraphSource(str(tmp_path), GraphFiles(columns=columns, make_features=make)),
+            scaling="as-is",
         )
 
     return go
@@ -49,6 +50,21 @@ def named_edges(graph: LoadedGraph) -> set[frozenset[str]]:
         frozenset((graph.ids[u], graph.ids[v]))
         for u, v in undirected_pairs(graph.data.edge_index).t().tolist()
     }
+
+
+def test_columns_of_different_scales_are_scaled_unless_told_otherwise(
+    read: Write, tmp_path: Path
+) -> None:
+    plain = read(edges=EDGES, features=FEATURES, labels=LABELS)
+    scaled = open_graph(tmp_path)
+    x = plain.data.x.double().numpy()
+    expected = (x - x.mean(axis=0)) / x.std(axis=0)
+    np.testing.assert_allclose(scaled.data.x.numpy(), expected, rtol=1e-5)
+    np.testing.assert_allclose(scaled.data.feature_statistics[0], x.mean(axis=0))
+    assert "Scaled each column of features" in scaled.notes[-1]
+    assert not any("Scaled" in note for note in plain.notes)
+    (tmp_path / "features.csv").write_text("who,a,b\nann,3,4\nbob,4,5\ncid,4,1\ndee,2,9\n")
+    assert open_graph(tmp_path).data.x.tolist()[0] == [3.0, 4.0]
 
 
 def test_a_folder_of_three_tables(read: Write) -> None:

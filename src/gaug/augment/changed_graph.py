@@ -38,7 +38,8 @@ class ChangedGraphClassifier(NodeClassifier):
 
     def changed(self, data: Data, *, info: GraphInfo | None = None) -> Data:
         """The graph that it predicts on, with what was changed: features, edges and weights."""
-        return as_given(self._changed(self._valid(data), info or GraphInfo()), data)
+        info = info or GraphInfo()
+        return as_given(self._changed(self._valid(data, info), info), data)
 
     def _changed(self, valid: Data, info: GraphInfo) -> Data:
         places = self.facts.places(int(valid.num_nodes), info)

@@ -82,8 +82,7 @@ class MendedGraphClassifier(NodeClassifier):
             info: Names of its nodes and features, where they have some.
         """
         info = info or GraphInfo()
-        valid = self._valid(data)
-        self.facts.check_features(int(valid.x.size(1)), info)
+        valid = self._valid(data, info)
         change = self._change_of(valid, info)
         better = change.apply(valid)
         better.added_edges, better.removed_edges = change.added, change.removed

@@ -207,7 +207,12 @@ def check_model(choice: ModelChoice, task: Task) -> None:
         return
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         model = choice.build(task.in_features, task.num_classes).to(task.labels.device).eval()
-        logits: Any = apply_model(model, task.features, task.adjacency)
+        try:
+            logits: Any = apply_model(model, task.features, task.adjacency)
+        except TypeError as error:
+            raise ConfigError(
+                f"The model {choice.name} must have forward(x, edge_index, edge_weight): {error}."
+            ) from error
     expected = [task.adjacency.num_nodes, task.num_classes]
     shape = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
     if shape != expected:
@@ -218,6 +223,7 @@ def check_model(choice: ModelChoice, task: Task) -> None:
 
 
 def _facts(valid: Data, task: Task, result: RunResult, info: GraphInfo, seed: int) -> Facts:
+    statistics = valid.get("feature_statistics")
     classes = info.class_names or [str(number) for number in range(task.num_classes)]
     return Facts(
         in_features=task.in_features,
@@ -234,5 +240,6 @@ def _facts(valid: Data, task: Task, result: RunResult, info: GraphInfo, seed: in
         class_names=list(classes),
         node_ids=None if info.node_ids is None else list(info.node_ids),
         feature_names=None if info.feature_names is None else list(info.feature_names),
-        feature_scaling=info.feature_scaling,
+        feature_scaling="columns" if statistics is not None else info.feature_scaling,
+        feature_statistics=None if statistics is None else statistics.tolist(),
     )

@@ -86,8 +86,7 @@ class NodeClassifier:
             info: Names of its nodes and features, where they have some.
         """
         info = info or GraphInfo()
-        valid = self._valid(data)
-        self.facts.check_features(int(valid.x.size(1)), info)
+        valid = self._valid(data, info)
         with torch.no_grad():
             return self._probabilities(valid, info, data.edge_index.device)
 
@@ -164,15 +163,20 @@ class NodeClassifier:
         logits = apply_model(network, features, adjacency)
         return logits.sigmoid() if self.facts.multilabel else logits.softmax(dim=1)
 
-    def _valid(self, data: Data) -> Data:
+    def _valid(self, data: Data, info: GraphInfo) -> Data:
         if data.x is None:
             raise DataError(
                 "The graph has no features x; the model was fitted to a graph that has."
             )
         # Of an unlabelled graph nothing else is needed, and nothing else should be checked.
-        bare = Data(x=data.x, edge_index=data.edge_index, num_nodes=data.num_nodes)
+        self.facts.check_features(int(data.x.size(1)), info)
+        statistics = data.get("feature_statistics")
+        x = self.facts.scaled_features(
+            data.x.cpu(), None if statistics is None else statistics.cpu()
+        )
+        bare = Data(x=x, edge_index=data.edge_index.cpu(), num_nodes=data.num_nodes)
         if data.get("edge_weight") is not None:
-            bare.edge_weight = data.edge_weight
+            bare.edge_weight = data.edge_weight.cpu()
         valid, notes = valid_for(bare, self.fitted.choice)
         if notes:
             warnings.warn(" ".join(notes), stacklevel=4)

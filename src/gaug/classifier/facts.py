@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gaug.data.features import scale_columns, scale_features
 from gaug.errors import DataError
 
 
@@ -60,6 +61,7 @@ class Facts:
         node_ids: A name for each node; None where they are numbered.
         feature_names: A name for each feature, where they have some.
         feature_scaling: How the features were scaled, where that is known.
+        feature_statistics: Mean and deviation of each feature, where columns were scaled.
     """
 
     in_features: int
@@ -77,6 +79,7 @@ class Facts:
     node_ids: list[str] | None = None
     feature_names: list[str] | None = None
     feature_scaling: str | None = None
+    feature_statistics: list[list[float]] | None = None
 
     def __post_init__(self) -> None:
         given = GraphInfo(self.node_ids, self.class_names, self.feature_names)
@@ -92,13 +95,33 @@ class Facts:
                 f"The model was fitted to {self.in_features} features a node, and this graph has"
                 f" {width}. Give the same features in the same order."
             )
-        scalings = (self.feature_scaling, info.feature_scaling)
-        if None not in scalings and scalings[0] != scalings[1]:
+
+    def scaled_features(self, x: Tensor, statistics: Tensor | None) -> Tensor:
+        """Features of a graph scaled as those of the fit were.  [N, F]
+
+        Args:
+            x: The features.
+            statistics: By what their columns have been scaled already, if they have.
+
+        Raises:
+            DataError: If they have been scaled in another way.
+        """
+        if self.feature_statistics is None:
+            if statistics is not None:
+                raise DataError(
+                    "The model was fitted to features whose columns were not scaled, and those of"
+                    " this graph are. Load it with feature scaling 'as-is'."
+                )
+            return scale_features(x, "rows") if self.feature_scaling == "rows" else x
+        fitted = torch.tensor(self.feature_statistics, dtype=torch.float64)
+        if statistics is None:
+            return scale_columns(x, fitted)
+        if statistics.shape != fitted.shape or not torch.allclose(statistics.double(), fitted):
             raise DataError(
-                f"The model was fitted to features scaled by {scalings[0]!r}, and those of this"
-                f" graph are scaled by {scalings[1]!r}. Load it with"
-                f" feature_scaling={scalings[0]}."
+                "The features of this graph are scaled by its own means and deviations, not by"
+                " those of the fit. Load it with feature scaling 'as-is': the model scales it."
             )
+        return x
 
     def places(self, num_nodes: int, info: GraphInfo) -> Tensor:
         """Where the nodes of the fit are in another graph, -1 for those that are gone.  [N]
@@ -112,7 +135,7 @@ class Facts:
             which = "this graph" if info.node_ids is None else "the graph of the fit"
             raise DataError(
                 f"The nodes of {which} have no ids, so nobody knows which of its nodes are which"
-                " of the other's. Give node_ids for both graphs or for none."
+                " of the other's. Give info=GraphInfo(node_ids=…) for both graphs or for none."
             )
         if len(info.node_ids) != num_nodes:
             raise DataError(f"node_ids must have {num_nodes} names, got {len(info.node_ids)}.")

@@ -74,12 +74,15 @@ def augment(
     loaded = open_graph(source, data_root, experiment.data.feature_scaling)
     options.tell_notes(loaded, quiet=quiet)
     data, name = loaded.data, loaded.name
+    if not source.in_catalog:
+        # Scaling is for the predictor; what is written are the features as their owner has them.
+        loaded = open_graph(source, data_root, "as-is")
     method = GAugM(**experiment.method.to_dict(), predictor_settings=experiment.parts, seed=seed)
     with run_progress(f"{name}: edge predictor", 100, quiet=quiet, unit="%") as move:
         method.fit_predictor(data, on_share=lambda share: move(100 * share))
     with run_progress(f"{name}: all pairs", 100, quiet=quiet, unit="%") as move:
         found = method.find_change(data, on_share=lambda share: move(100 * share))
-    better = found.change.apply(data)
+    better = found.change.apply(loaded.data)
     others = random_pairs(int(data.num_nodes), _SHOWN_PAIRS, torch.Generator().manual_seed(seed))
     scores = {
         "random pairs": method.edge_logits(data, others),

@@ -33,8 +33,8 @@ def read_graph(
     from gaug.graph import num_classes
 
     loaded = align_features(open_graph(source, data_root, scaling), feature_names or ())
-    own_scaling = find_entry(loaded.name).scaling if source.in_catalog else "as-is"
-    used = own_scaling if scaling == "default" else scaling
+    own = find_entry(loaded.name).scaling if source.in_catalog else loaded.default_scaling
+    used = own if scaling == "default" else scaling
     if source.in_catalog:
         return loaded, GraphInfo(feature_scaling=used)
     classes = None

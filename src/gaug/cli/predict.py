@@ -37,6 +37,7 @@ def predict(
     from gaug.cli.fit import warnings_as_lines
     from gaug.cli.graphs import read_graph
     from gaug.cli.writing import writing
+    from gaug.errors import ConfigError
     from gaug.experiment import check_device
     from gaug.report.predictions import write_predictions
 
@@ -44,9 +45,10 @@ def predict(
     classifier = load(model)
     facts = classifier.facts
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
-    loaded, info = read_graph(
-        source, data_root, facts.feature_scaling or "default", facts.feature_names
-    )
+    if out.exists() and out.resolve().parent in source.folders:
+        raise ConfigError(f"{out} lies with the graph itself. Give another file to write to.")
+    # As it is: the model scales features by what it was fitted to.
+    loaded, info = read_graph(source, data_root, "as-is", facts.feature_names)
     options.tell_notes(loaded, quiet=quiet)
     data = loaded.data
     with warnings_as_lines():

@@ -16,7 +16,7 @@ import torch
 from torch_geometric.data import Data
 
 from gaug.data import readers
-from gaug.data.features import scale_features
+from gaug.data.features import with_scaled_features
 from gaug.data.folders import cache_folder, data_root, written_atomically
 from gaug.errors import DataError, MissingDataError, unknown_name
 from gaug.graph import sparse_features, standardise
@@ -158,8 +158,7 @@ def load_graph(name: str, root: Path | None = None, scaling: str = "default") ->
             f" or put the files there by hand (source: {entry.source})."
         )
     data = _cached(entry, folder / entry.folder)
-    data.x = scale_features(data.x, entry.scaling if scaling == "default" else scaling)
-    return data
+    return with_scaled_features(data, entry.scaling if scaling == "default" else scaling)
 
 
 def fetch_graph(name: str, root: Path | None = None) -> Path:

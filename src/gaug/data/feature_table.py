@@ -25,6 +25,8 @@ Block = np.ndarray | scipy.sparse.csr_matrix
 _MOST_CATEGORIES = 1000
 
 # Of columns whose largest values differ by more than this factor a user should know.
+# Scaled columns are dense: no more numbers than this are made so without being asked.
+_MOST_SCALED = 50_000_000
 _DIFFERENT_SCALES = 10
 
 
@@ -37,12 +39,19 @@ class NodeFeatures:
         ids: The node of each row; None where rows are nodes in their order.
         names: A name for each column; may be empty.
         notes: What was done to them.
+        uneven: Whether columns of numbers are of very different scales.
     """
 
     x: Tensor
     ids: NodeIds | None
     names: tuple[str, ...]
     notes: tuple[str, ...]
+    uneven: bool = False
+
+    @property
+    def default_scaling(self) -> str:
+        """How to scale them unless told otherwise: by columns if that is due and affordable."""
+        return "columns" if self.uneven and self.x.numel() <= _MOST_SCALED else "as-is"
 
 
 def features_of_table(table: Table, id_column: int, dropped: list[int]) -> NodeFeatures:
@@ -74,7 +83,7 @@ def features_of_table(table: Table, id_column: int, dropped: list[int]) -> NodeF
     numeric = np.flatnonzero((scan.texts == 0) & (scan.known > 0))
     means = (scan.sums / np.maximum(1, scan.known))[numeric]
     parts: list[Block] = [_filled(_stacked(blocks)[:, numeric], means)]
-    notes += _scale_notes(parts[0])
+    uneven = _are_uneven(parts[0])
     names = [table.column_name(used[i]) for i in numeric]
     categorical = [used[i] for i in np.flatnonzero(scan.texts)]
     for column, cells in zip(categorical, table.texts(*categorical), strict=True):
@@ -86,7 +95,7 @@ def features_of_table(table: Table, id_column: int, dropped: list[int]) -> NodeF
         )
     if not names:
         raise DataError(f"{table.path} must have a column with a value in it.")
-    return NodeFeatures(_as_tensor(parts), ids, tuple(names), tuple(notes))
+    return NodeFeatures(_as_tensor(parts), ids, tuple(names), tuple(notes), uneven)
 
 
 class _Scan:
@@ -206,18 +215,13 @@ def _filled(block: Block, means: np.ndarray) -> Block:
     return block
 
 
-def _scale_notes(block: Block) -> list[str]:
+def _are_uneven(block: Block) -> bool:
     if not block.shape[1]:
-        return []
+        return False
     magnitude = abs(block).max(axis=0)
     largest = magnitude if isinstance(magnitude, np.ndarray) else magnitude.toarray().ravel()
     largest = largest[largest > 0]
-    if not largest.size or largest.max() <= _DIFFERENT_SCALES * largest.min():
-        return []
-    return [
-        f"Columns of features are of different scales (up to {largest.min():.3g} and up to"
-        f" {largest.max():.3g}): --set feature_scaling=columns evens them out."
-    ]
+    return bool(largest.size and largest.max() > _DIFFERENT_SCALES * largest.min())
 
 
 def _one_hot(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from gaug.config import Config, setting
 from gaug.errors import unknown_name
@@ -38,12 +40,38 @@ def scale_features(x: Tensor, scaling: str) -> Tensor:
     if scaling == "rows":
         return _rows_to_one(x)
     if scaling == "columns":
-        # Centring turns zeros into other numbers, so the result is dense by its nature.
-        dense = x.to_dense().double()
-        centred = dense - dense.mean(dim=0)
-        deviation = dense.std(dim=0, correction=0)
-        return (centred / torch.where(deviation > 0, deviation, 1.0)).float()
+        return scale_columns(x, column_statistics(x))
     raise unknown_name("feature_scaling", scaling, SCALINGS)
+
+
+def with_scaled_features(data: Data, scaling: str) -> Data:
+    """A copy of the graph with scaled features.
+
+    Where columns are scaled, ``feature_statistics`` says by what, so that the features of another
+    graph can be scaled the same way.
+    """
+    scaled = copy.copy(data)
+    scaled.x = scale_features(data.x, scaling)
+    if scaling == "columns":
+        scaled.feature_statistics = column_statistics(data.x)
+    return scaled
+
+
+def column_statistics(x: Tensor) -> Tensor:
+    """Mean and deviation of each column; a deviation of 0 becomes 1.  [2, F]"""
+    dense = x.to_dense().double()
+    deviation = dense.std(dim=0, correction=0)
+    return torch.stack([dense.mean(dim=0), torch.where(deviation > 0, deviation, 1.0)])
+
+
+def scale_columns(x: Tensor, statistics: Tensor) -> Tensor:
+    """Features less the means, by the deviations.  [N, F]
+
+    Centring turns zeros into other numbers, so the result is dense by its nature.
+    """
+    mean, deviation = statistics.double()
+    scaled: Tensor = (x.to_dense().double() - mean) / deviation
+    return scaled.float()
 
 
 def _rows_to_one(x: Tensor) -> Tensor:

@@ -113,7 +113,9 @@ def read_graph_files(files: GraphFiles, name: str) -> LoadedGraph:
         notes += features.notes
     loaded = finish(data, name, ids, class_names, files.make_features, notes, str(files.edges))
     if features is not None:
-        loaded = dataclasses.replace(loaded, feature_names=features.names)
+        loaded = dataclasses.replace(
+            loaded, feature_names=features.names, default_scaling=features.default_scaling
+        )
     if files.split is not None:
         if data.y is None:
             raise DataError(f"{files.split} splits a graph without labels. Give --labels.")

@@ -23,6 +23,7 @@ class LoadedGraph:
             category is called ``column=category``.
         notes: One sentence for each thing that was changed or decided on the way.
         default_split: The split that is used where none is asked for.
+        default_scaling: How features are scaled where nothing is asked for.
     """
 
     name: str
@@ -32,3 +33,4 @@ class LoadedGraph:
     feature_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     default_split: str = "random"
+    default_scaling: str = "as-is"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import warnings
 from collections.abc import Iterator, Sequence
@@ -67,24 +68,25 @@ def from_networkx(
     data = _edges(graph, ids, weight, home)
     class_names: tuple[str, ...] = ()
     cells = [_text(attributes.get(label)) for _, attributes in nodes] if label else []
+    if label not in (None, "label") and not any(cells):
+        raise DataError(f"No node of the {home} has the attribute {shown(str(label))} for a label.")
     if any(cells):
         place = f"{home}, attribute {shown(str(label))}"
         labels = LabelCells(Path(home), None, [cells], [str(label)], lambda row, number: place)
         data.y, class_names = labels.attach(ids, notes)
     feature_names: tuple[str, ...] = ()
+    default_scaling = "as-is"
     if features is None:
         found = {key for _, attributes in nodes for key in attributes if key != label}
         features = sorted(found, key=str)
     if features:
         table = _AttributeTable.of(nodes, [str(key) for key in features], list(features), home)
         made = features_of_table(table, 0, [])
-        data.x, feature_names = made.x, made.names
+        data.x, feature_names, default_scaling = made.x, made.names, made.default_scaling
         notes += made.notes
     title = str(name or graph.name or "networkx")
     loaded = finish(data, title, ids, class_names, make_features, notes, home)
-    return LoadedGraph(
-        title, loaded.data, ids, class_names, feature_names, loaded.notes, loaded.default_split
-    )
+    return dataclasses.replace(loaded, feature_names=feature_names, default_scaling=default_scaling)
 
 
 def read_graphml(

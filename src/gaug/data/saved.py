@@ -21,7 +21,14 @@ from gaug.data.text_lines import check_file
 from gaug.errors import DataError
 
 _SAFE = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
-_KEPT = ("x", "edge_index", "edge_weight", "y", *(f"{part}_mask" for part in PARTS))
+_KEPT = (
+    "x",
+    "edge_index",
+    "edge_weight",
+    "y",
+    "feature_statistics",
+    *(f"{part}_mask" for part in PARTS),
+)
 _MOST_NODES = 200_000_000
 # Names of nodes, of classes and of features, beside the tensors.
 _NAMES = ("node_id", "class_names", "feature_names")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gaug.data.catalog import CATALOG, find_entry, load_graph
 from gaug.data.column_choice import ColumnChoice
-from gaug.data.features import scale_features
+from gaug.data.features import with_scaled_features
 from gaug.data.files import FILE_KINDS, KNOWN_SUFFIXES, GraphFiles, read_graph_files
 from gaug.data.loaded import LoadedGraph
 from gaug.data.networkx_graphs import read_graphml
@@ -80,7 +80,7 @@ def open_graph(
             ``.pt`` file with a `Data`; a ``.graphml`` file; or a `GraphSource`.
         root: The data root of the catalog's graphs.
         scaling: How to scale the features; by default a graph of the catalog in its own way, and
-            one of the user's not at all.
+            one of the user's by columns if these are numbers of different scales, with a note.
 
     Raises:
         ConfigError: If there is no such graph, file or folder.
@@ -96,11 +96,16 @@ def open_graph(
     if source.in_catalog:
         return _from_catalog(source, root, scaling)
     loaded = _own(source)
-    if scaling not in ("default", "as-is"):
-        data = loaded.data.clone()
-        data.x = scale_features(data.x, scaling)
-        loaded = dataclasses.replace(loaded, data=data)
-    return loaded
+    notes = loaded.notes
+    if scaling == "default":
+        scaling = loaded.default_scaling
+        if scaling == "columns":
+            notes += (
+                "Scaled each column of features to mean 0 and deviation 1, for their scales"
+                " differ; --set feature_scaling=as-is leaves them as they are.",
+            )
+    data = with_scaled_features(loaded.data, scaling)
+    return dataclasses.replace(loaded, data=data, notes=notes)
 
 
 def split_graph(
