@@ -46,6 +46,7 @@ def test_train_takes_a_folder_and_its_split(gaug, clubs: Path) -> None:
     summary = json.loads(out)
     assert (summary["graph"], summary["split"]["name"]) == ("clubs", "public")
     assert "clubs: Made the graph undirected" in err
+    assert "clubs: 7 nodes train, 7 validate and 6 test (split public)." in err
     (record,) = Store().all()
     assert (record.graph, record.graph_hash) == ("clubs", graph_hash(open_graph(clubs).data))
 

@@ -16,6 +16,7 @@ from gaug.errors import ConfigError, unknown_name
 if TYPE_CHECKING:
     from gaug.data.loaded import LoadedGraph
     from gaug.data.source import GraphSource
+    from gaug.data.splits import SplitConfig
     from gaug.studies.conditions import Conditions
 
 
@@ -173,6 +174,19 @@ def tell_notes(loaded: LoadedGraph, *, quiet: bool) -> None:
     if not quiet:
         for note in loaded.notes:
             print(f"{loaded.name}: {note}", file=sys.stderr)
+
+
+def tell_split(loaded: LoadedGraph, split: str | None, config: SplitConfig, *, quiet: bool) -> None:
+    """Say on standard error how many nodes have which part."""
+    from gaug.data.source import split_graph
+
+    parts = split_graph(loaded, split, config)
+    if not quiet:
+        print(
+            f"{loaded.name}: {parts.train.numel():,} nodes train, {parts.val.numel():,} validate"
+            f" and {parts.test.numel():,} test (split {parts.name}).",
+            file=sys.stderr,
+        )
 
 
 @contextlib.contextmanager

@@ -70,6 +70,8 @@ def train(
     opened = Store(store)
     loaded = open_graph(source, data_root, experiment.data.feature_scaling)
     options.tell_notes(loaded, quiet=quiet)
+    if not source.in_catalog:
+        options.tell_split(loaded, split, experiment.split_config, quiet=quiet)
     choice = None
     if method == choosing.AUTO:
         options.check_runs(runs)
