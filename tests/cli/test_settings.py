@@ -27,3 +27,15 @@ def test_the_table_names_defaults_and_ranges(gaug):
     out = gaug("settings").out
     assert "learning_rate" in out
     assert "in [0, 0.99]" in out
+
+
+def test_one_group_alone(gaug):
+    rows = json.loads(gaug("settings", "dropedge", "--json").out)
+    assert {row["group"] for row in rows} == {"--method dropedge"}
+    assert {row["group"] for row in json.loads(gaug("settings", "split", "--json").out)} == {
+        "--split"
+    }
+    result = gaug("settings", "dropedges")
+    assert result.code == 2
+    assert "Unknown group of settings 'dropedges'" in result.err
+    assert "Did you mean 'dropedge'?" in result.err

@@ -78,6 +78,8 @@ def test_a_folder_of_three_tables(read: Write) -> None:
     assert graph.class_names == ("blue", "red")
     assert graph.data.y.tolist() == [1, 0, -1, 1]
     assert any("3 of 4 nodes have a label" in note for note in graph.notes)
+    assert any(note.startswith("Classes with a single labelled node") for note in graph.notes)
+    assert any("'blue'" in note and "'red'" not in note for note in graph.notes)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " ", " ; ", ", "])

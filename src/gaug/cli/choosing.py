@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaug.errors import ConfigError
+from gaug.errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -29,6 +29,10 @@ def method_to_begin_with(method: str, model: str, time_budget: float | None) -> 
     if method != AUTO:
         if time_budget is not None:
             raise ConfigError("--time-budget goes with --method auto.")
+        from gaug.augment import METHOD_CONFIGS
+
+        if method not in METHOD_CONFIGS:
+            raise unknown_name("method", method, [*METHOD_CONFIGS, AUTO])
         return method
     from gaug.automatic import TIME_BUDGET, check_auto
 

@@ -5,17 +5,32 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.padding import Padding
 
 from gaug.cli import options
 
 
-def settings(as_json: options.Json = False, debug: options.Debug = False) -> None:
+def settings(
+    what: Annotated[
+        str | None,
+        typer.Argument(help="Only a model, a method, a predictor, training, split or graph."),
+    ] = None,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
     """List every setting that --set takes: what it goes with, its default and its range."""
+    from gaug.errors import unknown_name
+
     rows = _rows()
+    if what is not None:
+        by_name = {_short(row["group"]) for row in rows}
+        if what not in by_name:
+            raise unknown_name("group of settings", what, by_name)
+        rows = [row for row in rows if _short(row["group"]) == what]
     if as_json:
         print(json.dumps(rows))
         return
@@ -26,6 +41,11 @@ def settings(as_json: options.Json = False, debug: options.Debug = False) -> Non
             allowed = f"; {row['range']}" if row["range"] else ""
             console.print(f"  {row['name']} = {row['default']}{allowed}", markup=False)
             console.print(Padding(row["help"], (0, 0, 0, 6)))
+
+
+def _short(group: str) -> str:
+    """What a user calls a group: ``gcn`` for ``--model gcn``, ``split`` for ``--split``."""
+    return group.split(" ")[-1].split("=")[-1].lstrip("-")
 
 
 def _rows() -> list[dict[str, Any]]:

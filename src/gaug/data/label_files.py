@@ -73,6 +73,12 @@ class LabelCells:
             notes.append(
                 f"{count:,} of {len(ids):,} nodes have a label; the others are what to predict."
             )
+        alone = [classes[number] for number in np.flatnonzero(np.bincount(code[known]) == 1)]
+        if alone:
+            notes.append(
+                f"Classes with a single labelled node, which can train or test but not both:"
+                f" {', '.join(map(shown, alone[:5]))}{', …' if len(alone) > 5 else ''}."
+            )
         return torch.from_numpy(y), tuple(classes)
 
     def _positions(self, ids: NodeIds) -> np.ndarray:
