@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.preprocessing import StandardScaler, normalize
+from torch_geometric.data import Data
 
-from gaug.data.features import SCALINGS, DataConfig, scale_features
+from gaug.data.features import SCALINGS, DataConfig, scale_features, with_scaled_features
 from gaug.errors import ConfigError
 
 # Whole numbers, so that no oracle has to guess whether a column is constant.
@@ -103,3 +104,15 @@ def test_the_setting_takes_every_scaling_and_the_default_and_nothing_else():
         assert DataConfig(feature_scaling=name).feature_scaling == name
     with pytest.raises(ConfigError, match=r"^Unknown feature_scaling 'row'"):
         DataConfig(feature_scaling="row")
+
+
+def test_a_graph_remembers_what_its_columns_were_scaled_by() -> None:
+    data = Data(x=torch.tensor([[1.0, 10.0], [3.0, 10.0]]), num_nodes=2)
+    scaled = with_scaled_features(data, "columns")
+    assert scaled.x.tolist() == [[-1.0, 0.0], [1.0, 0.0]]
+    assert scaled.feature_statistics.tolist() == [[2.0, 10.0], [1.0, 1.0]]
+    assert data.x.tolist() == [[1.0, 10.0], [3.0, 10.0]]
+    again = with_scaled_features(scaled, "columns")
+    assert torch.equal(again.x, scaled.x)
+    assert torch.equal(again.feature_statistics, scaled.feature_statistics)
+    assert "feature_statistics" not in with_scaled_features(data, "rows")

@@ -48,12 +48,14 @@ def with_scaled_features(data: Data, scaling: str) -> Data:
     """A copy of the graph with scaled features.
 
     Where columns are scaled, ``feature_statistics`` says by what, so that the features of another
-    graph can be scaled the same way.
+    graph can be scaled the same way. Columns that have been scaled before stay as they are.
     """
     scaled = copy.copy(data)
-    scaled.x = scale_features(data.x, scaling)
-    if scaling == "columns":
+    if scaling != "columns":
+        scaled.x = scale_features(data.x, scaling)
+    elif data.get("feature_statistics") is None:
         scaled.feature_statistics = column_statistics(data.x)
+        scaled.x = scale_columns(data.x, scaled.feature_statistics)
     return scaled
 
 
