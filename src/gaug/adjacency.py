@@ -114,10 +114,18 @@ class Adjacency:
         """Number of undirected edges of a symmetric adjacency."""
         return self.pattern.nnz // 2
 
+    @functools.cached_property
+    def pairs(self) -> Tensor:
+        """The undirected edges of a symmetric adjacency, as (smaller id, larger id), in order.
+
+        Shape [2, E].
+        """
+        return undirected_pairs(torch.stack([self.pattern.row, self.pattern.col]))
+
     @property
     def listed_pairs(self) -> Tensor | None:
-        """Each undirected edge of a symmetric adjacency once; None if there is no one list."""
-        return undirected_pairs(self.edge_index)
+        """The undirected edges if there is one list of them, otherwise None."""
+        return self.pairs
 
     def keep_pairs(self, keep: Tensor) -> Adjacency:
         """The symmetric adjacency with only the undirected edges that a mask keeps.  keep: [E]"""
@@ -230,11 +238,14 @@ def _no_graph_for_all_layers() -> TrainingError:
 
 
 def symmetric_pattern(pairs: Tensor, num_nodes: int) -> Pattern:
-    """The pattern of undirected edges, each once as (smaller id, larger id).  [2, E]"""
-    row, col = pairs.cpu().numpy()
-    upper = csr_matrix((np.ones(row.size, np.int8), (row, col)), shape=(num_nodes, num_nodes))
-    both = (upper + upper.T).tocsr()
-    both.sort_indices()
+    """The pattern of undirected edges, each once as (smaller id, larger id).  [2, E]
+
+    Any order will do. The smaller neighbours of a node are listed before the larger ones, so that
+    SciPy has nothing to sort if both ascend, in ascending order of pairs or tile by tile.
+    """
+    small, large = pairs.int().cpu().numpy()  # as SciPy keeps them
+    row, col = np.concatenate([large, small]), np.concatenate([small, large])
+    both = csr_matrix((np.ones(row.size, np.int8), (row, col)), shape=(num_nodes, num_nodes))
     crow, indices = (
         torch.from_numpy(part.astype(np.int64)) for part in (both.indptr, both.indices)
     )

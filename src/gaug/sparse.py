@@ -208,8 +208,8 @@ def sampled_products(pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
     return (left[pattern.row] * right[pattern.col]).sum(dim=1)
 
 
-def multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
-    """The product of `spmm` without a gradient."""
+def multiply(pattern: Pattern, values: Tensor | None, dense: Tensor) -> Tensor:
+    """The product of `spmm` without a gradient; without values, all entries are 1."""
     # A weighted embedding bag is exactly a CSR product; of PyTorch's kernels for one it is the
     # fastest by about two on a CPU, and the only one on every device.
     if pattern.nnz == 0:

@@ -71,14 +71,22 @@ class EdgeDistribution:
         Args:
             z: Embeddings from `prepare`.  [N, d]
             pairs: Pairs of nodes, each as (smaller id, larger id).  [2, n]
-            edges: The edges of the graph, likewise.  [2, E]
+            edges: The edges of the graph, likewise, in ascending order.  [2, E]
         """
         num_nodes = z.size(0)
         scores = self.of_scores((z[pairs[0]] * z[pairs[1]]).sum(dim=1))
-        known = torch.isin(pair_keys(pairs, num_nodes), pair_keys(edges, num_nodes))
+        known = _contained(pair_keys(pairs, num_nodes), pair_keys(edges, num_nodes))
         return self.alpha * scores + (1 - self.alpha) * known.to(z.dtype)
 
     def relaxed(self, p: Tensor, noise: Tensor) -> Tensor:
         """The relaxed sample, differentiable in the probability; noise is 1 - u."""
         logit = torch.logit(p, EDGE_OF_RANGE)
         return torch.sigmoid((logit - torch.logit(noise.to(p.dtype))) / self.temperature)
+
+
+def _contained(values: Tensor, ascending: Tensor) -> Tensor:
+    """Which values are in a list in ascending order."""
+    if ascending.numel() == 0:
+        return torch.zeros_like(values, dtype=torch.bool)
+    place = torch.searchsorted(ascending, values).clamp_(max=ascending.numel() - 1)
+    return ascending[place] == values

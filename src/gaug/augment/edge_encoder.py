@@ -15,7 +15,8 @@ class EdgeEncoder(nn.Module):
     r"""A graph auto-encoder in GAug-O's form, $Z = f(\tilde A \tilde A X W_0 W_1)$.
 
     There is no bias and no activation between the layers; f is ReLU where scores are divided by
-    their maximum, which needs them not negative, and the identity where a sigmoid reads them.
+    their maximum, which needs them not negative, and the identity where a sigmoid reads them. As
+    all before f is linear, the weights are multiplied first, and what is aggregated is narrow.
 
     Args:
         in_features: Width of the features.
@@ -40,15 +41,18 @@ class EdgeEncoder(nn.Module):
 
     def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
         """Embeddings; their divergence from the prior is left in ``penalty``.  [N, d]"""
-        h = adjacency.symmetric(self.first(x))
-        z = adjacency.symmetric(self.mean(h))
+        z = self._twice_aggregated(self.mean, x, adjacency)
         if self.log_deviation is not None:
-            log_deviation = adjacency.symmetric(self.log_deviation(h))
+            log_deviation = self._twice_aggregated(self.log_deviation, x, adjacency)
             self.penalty = kl_divergence(z, log_deviation) / z.size(0) ** 2
             if self.training:
                 z = z + torch.randn_like(z) * log_deviation.exp()
         return z.relu() if self.rectified else z
 
-    def loss(self, z: Tensor, positives: Tensor) -> Tensor:
+    def _twice_aggregated(self, last: Linear, x: Features, adjacency: Adjacency) -> Tensor:
+        h: Tensor = x @ last(self.first.weight)
+        return adjacency.symmetric(adjacency.symmetric(h))
+
+    def loss(self, z: Tensor, adjacency: Adjacency) -> Tensor:
         """How badly the embeddings tell the entries of A + I from all other pairs."""
-        return edge_loss(z, positives, "exact") + self.penalty
+        return edge_loss(z, adjacency, "exact") + self.penalty

@@ -72,8 +72,6 @@ class EdgeSampler(nn.Module):
                 rectified=changed.edge_probability == "max-normalised",
                 variational=changed.edge_model == "vgae",
             ).to(device)
-        node = torch.arange(self.adjacency.num_nodes, device=device)
-        self._positives = torch.cat([self.adjacency.edge_index, node.repeat(2, 1)], dim=1)
         self._generator = torch.Generator().manual_seed(seed)
         self._z: Tensor | None = None
 
@@ -90,7 +88,7 @@ class EdgeSampler(nn.Module):
     def edge_loss(self) -> Tensor:
         """How badly the embeddings of the last graph tell the edges from all other pairs."""
         z = self.encoder(self.features, self.adjacency) if self._z is None else self._z
-        return self.encoder.loss(z, self._positives)
+        return self.encoder.loss(z, self.adjacency)
 
     @torch.no_grad()
     def edge_probabilities(self, pairs: Tensor) -> Tensor:

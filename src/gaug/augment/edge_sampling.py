@@ -13,6 +13,9 @@ one small matrix product.
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -21,15 +24,16 @@ from torch import Tensor
 from gaug.adjacency import Adjacency, symmetric_pattern
 from gaug.augment.edge_distribution import EdgeDistribution
 from gaug.augment.sampled_adjacency import DenseSample, SampledAdjacency
-from gaug.change import pair_keys
-from gaug.graph import undirected_pairs
 from gaug.pairs.noise import pair_noise, row_keys, row_noise
+from gaug.pairs.sharing import share_tiles
 from gaug.pairs.tile_work import find_hits, multiply_by_slopes
-from gaug.pairs.tiles import TILE, Tile, by_tile, tiles
+from gaug.pairs.tiles import TILE, Tile, edges_by_tile
 from gaug.sparse import Pattern, multiply
 
 # The gradient of each sum and what was summed.
 _Factors = list[tuple[Tensor, Tensor]]
+# Rows of a matrix, as many as a tile has, from the first to the last.
+_Bands = Sequence[Tensor]
 
 
 def sample_dense(
@@ -75,7 +79,7 @@ def sample_blocked(
         tile: Nodes along a side of a tile; changes memory and speed only.
     """
     pairs = _AllPairs(original, distribution, seed, tile)
-    return BlockedSample(z, pairs.sample(z.detach()), pairs)
+    return BlockedSample(z, symmetric_pattern(pairs.sample(z.detach()), z.size(0)), pairs)
 
 
 class BlockedSample(SampledAdjacency):
@@ -83,22 +87,17 @@ class BlockedSample(SampledAdjacency):
 
     Args:
         z: Prepared embeddings, which carry gradient.  [N, d]
-        edges: Each once as (smaller id, larger id), in ascending order.  [2, E]
+        pattern: The edges, in both directions.
         all_pairs: What they were sampled from.
     """
 
-    def __init__(self, z: Tensor, edges: Tensor, all_pairs: _AllPairs) -> None:
-        super().__init__(symmetric_pattern(edges, z.size(0)))
+    def __init__(self, z: Tensor, pattern: Pattern, all_pairs: _AllPairs) -> None:
+        super().__init__(pattern)
         self._z = z
-        self._edges = edges
         self._all_pairs = all_pairs
         self._factors: _Factors = []
         # A link of the graph of autograd: its backward pass comes after those of all sums.
         self._link: Tensor = _Link.apply(z, self._factors, all_pairs)  # type: ignore[no-untyped-call]
-
-    @functools.cached_property
-    def _ones(self) -> Tensor:
-        return self._z.new_ones(self.pattern.nnz)
 
     @functools.cached_property
     def _degrees(self) -> Tensor:
@@ -110,12 +109,12 @@ class BlockedSample(SampledAdjacency):
 
         For models that are not linear in the adjacency, attention for one.
         """
-        relaxed = self._all_pairs.relaxed_at(self._z, self._edges)
+        relaxed = self._all_pairs.relaxed_at(self._z, self.pairs)
         return (1 + (relaxed - relaxed.detach()))[self.pair_of_entry]
 
     def sum(self, h: Tensor) -> Tensor:
         """The sum of h over the neighbours of each node.  [N, d]"""
-        total: Tensor = _Sum.apply(self._link, h, self.pattern, self._ones, self._factors)  # type: ignore[no-untyped-call]
+        total: Tensor = _Sum.apply(self._link, h, self.pattern, self._factors)  # type: ignore[no-untyped-call]
         return total
 
     def degrees(self) -> Tensor:
@@ -132,74 +131,88 @@ class _AllPairs:
         self.num_nodes = original.num_nodes
         self.distribution = distribution
         self.side = side
-        self.edges = undirected_pairs(original.edge_index)
-        self.edges_by_tile = by_tile(self.edges, self.num_nodes, side)
+        self.edges = original.pairs
+        self.edges_by_tile = edges_by_tile(original, side)
         self.keys = None
         if distribution.sampling == "bernoulli":
             self.keys = row_keys(seed, self.num_nodes).to(self.edges.device)
 
-    def learned(self, z: Tensor, tile: Tile) -> Tensor:
-        """M of a tile."""
-        return self.distribution.of_scores(z[tile.rows] @ z[tile.cols].t())
-
-    def probabilities(self, z: Tensor, tile: Tile) -> Tensor:
-        """P of a tile."""
+    def probabilities(self, bands: _Bands, tile: Tile, buffer: Tensor) -> Tensor:
+        """P of a tile, in the buffer."""
         alpha = self.distribution.alpha
-        if self.distribution.reading == "max-normalised":
-            p = (alpha * z[tile.rows]) @ z[tile.cols].t()  # sooner scaled than the tile
+        if self.distribution.reading == "sigmoid":
+            p = self.learned(bands, tile, buffer).mul_(alpha)
         else:
-            p = self.learned(z, tile).mul_(alpha)
-        row, col = self.edges_by_tile[tile.number]
-        p[row, col] += 1 - alpha
+            p = _product(bands[tile.row], bands[tile.col], tile.matrix(buffer), alpha)
+        edges = self.edges_by_tile[tile.number]
+        p.view(-1).scatter_add_(0, edges, p.new_full((1,), 1 - alpha).expand(edges.numel()))
         return p
+
+    def learned(self, bands: _Bands, tile: Tile, buffer: Tensor) -> Tensor:
+        """M of a tile whose reading is ``sigmoid``, in the buffer."""
+        return _product(bands[tile.row], bands[tile.col], tile.matrix(buffer)).sigmoid_()
 
     def keys_of(self, tile: Tile) -> Tensor | None:
         return None if self.keys is None else self.keys[:, tile.rows]
 
     def sample(self, z: Tensor) -> Tensor:
-        """The pairs whose probability is above their noise, in ascending order.  [2, E]
+        """The pairs whose probability is above their noise, tile by tile.  [2, E]
 
         A matrix product rounds differently from tile to tile. What that could decide is decided
         by the pair alone, in double precision, so that a sample does not depend on the tiles.
         """
-        slack = _rounding_error(z)
-        found, margins = [], []
-        for tile in tiles(self.num_nodes, self.side):
-            p = self.probabilities(z, tile)
-            places, margin = find_hits(
-                p, self.keys_of(tile), tile.cols.start, slack, on_diagonal=tile.on_diagonal
-            )
-            corner = places.new_tensor([[tile.rows.start], [tile.cols.start]])
-            found.append(places + corner)
-            margins.append(margin)
-        pairs = torch.cat(found, dim=1)
-        unsure = (torch.cat(margins) <= slack).nonzero().flatten()
-        close = pairs[:, unsure]
+        slack, bands = _rounding_error(z), torch.split(z, self.side)
+
+        def find(share: Iterator[Tile]) -> list[tuple[int, Tensor, Tensor]]:
+            found, buffer = [], self._buffer(z)
+            for tile in share:
+                p = self.probabilities(bands, tile, buffer)
+                places, margin = find_hits(
+                    p, self.keys_of(tile), tile.cols.start, slack, on_diagonal=tile.on_diagonal
+                )
+                corner = places.new_tensor([[tile.rows.start], [tile.cols.start]])
+                found.append((tile.number, places + corner, margin))
+            return found
+
+        parts = share_tiles(find, self.num_nodes, self.side, z.device)
+        in_order = sorted(itertools.chain(*parts), key=operator.itemgetter(0))
+        pairs = torch.cat([places for _, places, _ in in_order], dim=1)
+        margins = torch.cat([margin for _, _, margin in in_order])
+        unsure = (margins <= slack).nonzero().flatten()
         joined = torch.ones(pairs.size(1), dtype=torch.bool, device=z.device)
-        joined[unsure] = self._is_above(z, close)
-        keys = pair_keys(pairs[:, joined], self.num_nodes).sort().values
-        return torch.stack([keys // self.num_nodes, keys % self.num_nodes])
+        joined[unsure] = self._is_above(z, pairs[:, unsure])
+        return pairs[:, joined]
 
     def gradient(self, z: Tensor, left: Tensor, right: Tensor) -> Tensor:
         r"""Gradient of the embeddings where that of $A'_{ij}$ is $\langle l_i, r_j \rangle$."""
-        result = torch.zeros_like(z)
-        for tile in tiles(self.num_nodes, self.side):
-            p = self.probabilities(z, tile)
-            slope = left[tile.rows] @ right[tile.cols].t()
-            multiply_by_slopes(
-                slope,
-                p,
-                self.keys_of(tile),
-                tile.cols.start,
-                self.distribution.temperature,
-                on_diagonal=tile.on_diagonal,
-            )
-            if self.distribution.reading == "sigmoid":
-                learned = self.learned(z, tile)
-                slope.mul_(learned).mul_(1 - learned)
-            result[tile.rows] += slope @ z[tile.cols]
-            result[tile.cols] += slope.t() @ z[tile.rows]
-        return result.mul_(self.distribution.alpha)
+        bands, lefts, rights = (torch.split(part.detach(), self.side) for part in (z, left, right))
+
+        def add_up(share: Iterator[Tile]) -> Tensor:
+            grad, buffer, other = torch.zeros_like(z), self._buffer(z), self._buffer(z)
+            grads = torch.split(grad, self.side)
+            for tile in share:
+                p = self.probabilities(bands, tile, buffer)
+                slope = _product(lefts[tile.row], rights[tile.col], tile.matrix(other))
+                multiply_by_slopes(
+                    slope,
+                    p,
+                    self.keys_of(tile),
+                    tile.cols.start,
+                    self.distribution.temperature,
+                    on_diagonal=tile.on_diagonal,
+                )
+                if self.distribution.reading == "sigmoid":
+                    learned = self.learned(bands, tile, buffer)
+                    slope.mul_(learned).mul_(1 - learned)
+                grads[tile.row].addmm_(slope, bands[tile.col])
+                grads[tile.col].addmm_(slope.t(), bands[tile.row])
+            return grad
+
+        parts = share_tiles(add_up, self.num_nodes, self.side, z.device)
+        return torch.stack(parts).sum(dim=0).mul_(self.distribution.alpha)
+
+    def _buffer(self, z: Tensor) -> Tensor:
+        return z.new_empty(self.side * self.side)
 
     def _is_above(self, z: Tensor, pairs: Tensor) -> Tensor:
         """Whether probabilities are above the noise, exactly: on the CPU, for not every device has
@@ -253,15 +266,14 @@ class _Sum(torch.autograd.Function):
         link: Tensor,  # noqa: ARG004 – the gradient's way to what made the edges
         h: Tensor,
         pattern: Pattern,
-        ones: Tensor,
         factors: _Factors,
     ) -> Tensor:
-        ctx.pattern, ctx.ones, ctx.factors = pattern, ones, factors
+        ctx.pattern, ctx.factors = pattern, factors
         ctx.save_for_backward(h)
-        return multiply(pattern, ones, h)
+        return multiply(pattern, None, h)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, Tensor | None, None, None, None]:
+    def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, Tensor | None, None, None]:
         (grad,) = grads
         (h,) = ctx.saved_tensors
         grad_link = grad_h = None
@@ -269,8 +281,13 @@ class _Sum(torch.autograd.Function):
             ctx.factors.append((grad, h))
             grad_link = grad.new_zeros(())
         if ctx.needs_input_grad[1]:
-            grad_h = multiply(ctx.pattern, ctx.ones, grad)
-        return grad_link, grad_h, None, None, None
+            grad_h = multiply(ctx.pattern, None, grad)
+        return grad_link, grad_h, None, None
+
+
+def _product(left: Tensor, right: Tensor, out: Tensor, scale: float = 1.0) -> Tensor:
+    """Inner products of rows, scaled on the way, in the place that is given."""
+    return torch.addmm(out, left, right.t(), beta=0, alpha=scale, out=out)
 
 
 def _rounding_error(z: Tensor) -> float:

@@ -183,8 +183,6 @@ class GAugORun(AugmentedRun):
             rectified=config.edge_probability == "max-normalised",
             variational=config.edge_model == "vgae",
         ).to(visible.labels.device)
-        node = torch.arange(visible.adjacency.num_nodes, device=visible.labels.device)
-        self.positives = torch.cat([visible.adjacency.edge_index, node.repeat(2, 1)], dim=1)
         self._z: Tensor | None = None
         self._edge_loss = 0.0
         self._best: dict[str, Tensor] | None = None
@@ -229,7 +227,7 @@ class GAugORun(AugmentedRun):
             return self._z.new_tensor(math.nan)
         if self.beta == 0:
             return None
-        loss = self.encoder.loss(self._z, self.positives)
+        loss = self.encoder.loss(self._z, self.visible.adjacency)
         self._edge_loss = loss.item()
         return self.beta * loss
 
@@ -317,7 +315,7 @@ class GAugORun(AugmentedRun):
         optimiser = self._new_optimiser()
         self.encoder.train()
         for epoch in range(1, self.config.pretrain_predictor_epochs + 1):
-            loss = self.encoder.loss(self._embed(), self.positives)
+            loss = self.encoder.loss(self._embed(), self.visible.adjacency)
             if not bool(torch.isfinite(loss)):
                 raise TrainingError(
                     f"The edge predictor's loss became {loss.item()} in epoch {epoch} of its"

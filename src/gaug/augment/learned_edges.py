@@ -15,7 +15,6 @@ from gaug.augment.edge_distribution import EdgeDistribution
 from gaug.augment.edge_sampling import sample_blocked, sample_dense
 from gaug.augment.sampled_adjacency import Interpolated
 from gaug.errors import DataError
-from gaug.graph import undirected_pairs
 
 # Pairs whose probabilities are computed at a time, to bound memory.
 _PAIRS_AT_A_TIME = 1 << 18
@@ -70,10 +69,9 @@ class LearnedEdges:
                 f"pairs must hold node ids from 0 to {num_nodes - 1}, got {int(outside[0])}."
             )
         ordered = pairs.long().to(self.prepared.device).sort(dim=0).values
-        edges = undirected_pairs(self.original.edge_index)
         p = torch.cat(
             [
-                self.distribution.of_pairs(self.prepared, part, edges)
+                self.distribution.of_pairs(self.prepared, part, self.original.pairs)
                 for part in torch.split(ordered, _PAIRS_AT_A_TIME, dim=1)
             ]
         )

@@ -14,22 +14,25 @@ pairs and a correction over the positives alone; the forms differ in how they ta
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from gaug.adjacency import Adjacency
 from gaug.errors import unknown_name
+from gaug.pairs.sharing import share_tiles
 from gaug.pairs.tile_work import softplus_to_sigmoid
-from gaug.pairs.tiles import TILE, by_tile, tiles
+from gaug.pairs.tiles import TILE, Tile, edges_by_tile
 
 FORMS = ("dense", "exact", "sampled")
 
 
 def edge_loss(
     z: Tensor,
-    positives: Tensor,
+    adjacency: Adjacency,
     form: str,
     generator: torch.Generator | None = None,
     tile: int = TILE,
@@ -38,7 +41,7 @@ def edge_loss(
 
     Args:
         z: Embeddings, one row a node.  [N, d]
-        positives: The entries of A + I, both directions and the diagonal.  [2, P]
+        adjacency: The graph, A.
         form: ``dense`` holds all pairs (the reference); ``exact`` has the same value and gradient
             in memory of a tile of pairs; ``sampled`` is an unbiased estimate from as many random
             pairs as there are positives, linear in the edges.
@@ -46,13 +49,14 @@ def edge_loss(
         tile: Nodes along a side of the tiles of ``exact``; changes memory and speed only.
     """
     num_nodes = z.size(0)
-    total, count = num_nodes * num_nodes, positives.size(1)
+    positives, _ = adjacency.looped
+    total, count = num_nodes * num_nodes, positives.nnz
     weight = (total - count) / count
     norm = total / (2 * max(1, total - count))
     if form == "exact":
-        value: Tensor = _ExactLoss.apply(z, positives, weight, tile)  # type: ignore[no-untyped-call]
+        value: Tensor = _ExactLoss.apply(z, adjacency, weight, tile)  # type: ignore[no-untyped-call]
         return value * (norm / total)
-    scores = (z[positives[0]] * z[positives[1]]).sum(dim=1)
+    scores = (z[positives.row] * z[positives.col]).sum(dim=1)
     correction = (weight * functional.softplus(-scores) - functional.softplus(scores)).sum()
     if form == "dense":
         everything = functional.softplus(z @ z.t()).sum()
@@ -69,28 +73,42 @@ class _ExactLoss(torch.autograd.Function):
     """The sum of the loss over all i, j, its gradient taken along with its value."""
 
     @staticmethod
-    def forward(ctx: Any, z: Tensor, positives: Tensor, weight: float, side: int) -> Tensor:
-        total = 0.0
-        grad = torch.zeros_like(z)
-        above = positives[:, positives[0] // side <= positives[1] // side]
-        parts = by_tile(above, z.size(0), side)
-        for tile in tiles(z.size(0), side):
-            scores = z[tile.rows] @ z[tile.cols].t()
-            row, col = parts[tile.number]
-            known = scores[row, col]
-            value = softplus_to_sigmoid(scores)
-            corrections = weight * functional.softplus(-known) - functional.softplus(known)
-            value += float(corrections.sum())
-            scores[row, col] = -weight * (-known).sigmoid()
-            grad[tile.rows] += scores @ z[tile.cols]
-            if not tile.on_diagonal:  # its mirror image is a tile of its own
-                value *= 2
-                grad[tile.cols] += scores.t() @ z[tile.rows]
-            total += value
-        ctx.save_for_backward(grad.mul_(2))
-        return z.new_tensor(total)
+    def forward(ctx: Any, z: Tensor, adjacency: Adjacency, weight: float, side: int) -> Tensor:
+        pairs, bands = edges_by_tile(adjacency, side), torch.split(z.detach(), side)
+
+        def add_up(share: Iterator[Tile]) -> tuple[float, Tensor]:
+            total, grad, buffer = 0.0, torch.zeros_like(z), z.new_empty(side * side)
+            grads = torch.split(grad, side)
+            for tile in share:
+                left, right = bands[tile.row], bands[tile.col]
+                scores = torch.mm(left, right.t(), out=tile.matrix(buffer))
+                entries, positives = scores.view(-1), _positives(pairs[tile.number], tile)
+                known = entries[positives]
+                value = softplus_to_sigmoid(scores)
+                corrections = weight * functional.softplus(-known) - functional.softplus(known)
+                value += float(corrections.sum())
+                entries[positives] = -weight * (-known).sigmoid()
+                grads[tile.row].addmm_(scores, right)
+                if not tile.on_diagonal:  # its mirror image is a tile of its own
+                    value *= 2
+                    grads[tile.col].addmm_(scores.t(), left)
+                total += value
+            return total, grad
+
+        parts = share_tiles(add_up, z.size(0), side, z.device)
+        ctx.save_for_backward(sum(grad for _, grad in parts) * 2)
+        return z.new_tensor(sum(total for total, _ in parts))
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor, None, None, None]:
         (grad,) = ctx.saved_tensors
         return grads[0] * grad, None, None, None
+
+
+def _positives(edges: Tensor, tile: Tile) -> Tensor:
+    """Places of the entries of A + I within a tile, from those of its edges.  [n]"""
+    if not tile.on_diagonal:
+        return edges
+    side = tile.rows.stop - tile.rows.start
+    mirrored = edges % side * side + edges // side
+    return torch.cat([edges, mirrored, torch.arange(0, side * side, side + 1, device=edges.device)])

@@ -156,8 +156,6 @@ def train_autoencoder(
     if form == "auto":
         form = "exact" if num_nodes <= _EXACT_UP_TO else "sampled"
     features, adjacency = as_features(data.x), Adjacency.of(kept)
-    node = torch.arange(num_nodes)
-    positives = torch.cat([kept.edge_index, node.repeat(2, 1)], dim=1)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         encoder = Encoder(int(features.shape[1]), config)
@@ -173,7 +171,7 @@ def train_autoencoder(
             noise = torch.randn(mean.shape, generator=generator)
             z = mean + noise * log_deviation.exp()
             penalty = kl_divergence(mean, log_deviation) / num_nodes**2
-        loss = edge_loss(z, positives, form, generator) + penalty
+        loss = edge_loss(z, adjacency, form, generator) + penalty
         if not bool(torch.isfinite(loss)):
             raise TrainingError(
                 f"The edge predictor's loss became {loss.item()} in epoch {epoch}."

@@ -7,11 +7,9 @@ polynomials, for a call of a library's function would stand in the way. Both are
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +19,6 @@ from numba.extending import intrinsic
 from torch import Tensor
 
 Array = npt.NDArray[Any]
-_T = TypeVar("_T")
 
 # Sums in another order and products fused with sums are within rounding; nothing more is allowed.
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -37,10 +34,6 @@ _NEXT_TO_0 = _F(1e-6)
 _NEXT_TO_1 = _F(1 - 1e-6)
 _LOWEST = _F(-126)  # exponent of the smallest number with full precision
 
-# On the diagonal, pairs count from some column on in a part's first row, and from one further on in
-# each row below. Elsewhere all pairs count.
-_ALL = 0
-
 # 1 + e^-|x| of so many scores are multiplied, and one logarithm taken of 64 of them: at most 2^64.
 _CHUNK = 1024
 _LOGARITHMS = 16
@@ -50,7 +43,7 @@ _STRETCH = 128
 
 def softplus_to_sigmoid(scores: Array) -> float:
     """See `gaug.pairs.tile_work.softplus_to_sigmoid`."""
-    return sum(_by_rows(lambda rows: float(_softplus(scores[rows])), len(scores)))
+    return float(_softplus(scores))
 
 
 def find_hits(
@@ -58,12 +51,10 @@ def find_hits(
 ) -> tuple[Tensor, Tensor]:
     """See `gaug.pairs.tile_work.find_hits`."""
     first, second = keys.view(np.uint32)
-    parts = _by_rows(
-        lambda rows: _found(p, rows, first, second, first_column, slack, on_diagonal), len(p)
-    )
-    places = np.concatenate([places for places, _ in parts])
-    margins = np.concatenate([margins for _, margins in parts])
-    return torch.from_numpy(np.stack(np.divmod(places, p.shape[1]))), torch.from_numpy(margins)
+    places = np.empty((2, p.size), np.int64)
+    margins = np.empty(p.size, np.float32)
+    found = _hits(p, first, second, _U(first_column), _F(slack), on_diagonal, places, margins)
+    return torch.from_numpy(places[:, :found].copy()), torch.from_numpy(margins[:found].copy())
 
 
 def multiply_by_slopes(
@@ -71,48 +62,7 @@ def multiply_by_slopes(
 ) -> None:
     """See `gaug.pairs.tile_work.multiply_by_slopes`."""
     first, second = keys.view(np.uint32)
-    column, inverse = _U(first_column), _F(1 / temperature)
-    _by_rows(
-        lambda rows: _slopes(
-            values[rows], p[rows], first[rows], second[rows], column, inverse,
-            rows.start + 1 if on_diagonal else _ALL,
-        ),
-        len(p),
-    )  # fmt: skip
-
-
-def _found(
-    p: Array,
-    rows: slice,
-    first: Array,
-    second: Array,
-    first_column: int,
-    slack: float,
-    on_diagonal: bool,
-) -> tuple[Array, Array]:
-    """Hits of some rows: places in the whole tile, and margins."""
-    part = p[rows]
-    places = np.empty(part.size, np.int64)
-    margins = np.empty(part.size, np.float32)
-    begin = rows.start + 1 if on_diagonal else _ALL
-    count = _hits(
-        part, first[rows], second[rows], _U(first_column), _F(slack), begin, places, margins
-    )
-    return places[:count] + rows.start * p.shape[1], margins[:count]
-
-
-def _by_rows(work: Callable[[slice], _T], num_rows: int) -> list[_T]:
-    """The work on so many rows, shared out among as many threads as PyTorch has."""
-    threads = min(torch.get_num_threads(), num_rows)
-    if threads == 1:
-        return [work(slice(0, num_rows))]
-    bounds = [num_rows * part // threads for part in range(threads + 1)]
-    return list(_pool(threads).map(work, map(slice, bounds, bounds[1:])))
-
-
-@functools.cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, "gaug-tile")
+    _slopes(values, p, first, second, _U(first_column), _F(1 / temperature), on_diagonal)
 
 
 def _compiled(fastmath: set[str]) -> Callable[[Any], Any]:
@@ -228,7 +178,7 @@ def _hits(
     second_keys: Any,
     first_column: Any,
     slack: Any,
-    begin: Any,
+    on_diagonal: Any,
     places: Any,
     margins: Any,
 ) -> Any:
@@ -237,7 +187,7 @@ def _hits(
     found = 0
     for i in range(rows):
         first, second = first_keys[i], second_keys[i]
-        for start in range(begin + i if begin else 0, cols, _STRETCH):
+        for start in range(i + 1 if on_diagonal else 0, cols, _STRETCH):
             part = p[i, start : min(start + _STRETCH, cols)]
             column = _U(first_column + _U(start))
             for k in range(part.size):
@@ -248,7 +198,8 @@ def _hits(
             if near:
                 for k in range(part.size):
                     if stretch[k] > -slack:
-                        places[found] = i * cols + start + k
+                        places[0, found] = i
+                        places[1, found] = start + k
                         margins[found] = stretch[k]
                         found += 1
     return found
@@ -262,10 +213,10 @@ def _slopes(
     second_keys: Any,
     first_column: Any,
     per_temperature: Any,
-    begin: Any,
+    on_diagonal: Any,
 ) -> Any:
     for i in range(p.shape[0]):
-        start = begin + i if begin else 0
+        start = i + 1 if on_diagonal else 0
         values[i, :start] = _F(0)
         line, probabilities = values[i, start:], p[i, start:]
         first, second = first_keys[i], second_keys[i]

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
+from gaug.adjacency import Adjacency
+
 #: Nodes along a side of a tile.
-TILE = 512
+TILE = 640
 
 
 @dataclass(frozen=True)
@@ -22,18 +25,30 @@ class Tile:
 
     Attributes:
         number: Its place in the order of `tiles`.
+        row: Which band of nodes its rows are.
+        col: Which band of nodes its columns are: the same, or a later one.
         rows: Ids of the row nodes.
-        cols: Ids of the column nodes: the same, or all larger.
+        cols: Ids of the column nodes.
     """
 
     number: int
+    row: int
+    col: int
     rows: slice
     cols: slice
 
     @property
     def on_diagonal(self) -> bool:
         """Whether rows and columns are the same nodes."""
-        return self.rows == self.cols
+        return self.row == self.col
+
+    def matrix(self, buffer: Tensor) -> Tensor:
+        """The first numbers of a buffer as a matrix of this tile's shape.
+
+        Memory that is used again is in the cache already.
+        """
+        shape = self.rows.stop - self.rows.start, self.cols.stop - self.cols.start
+        return buffer[: shape[0] * shape[1]].view(shape)
 
 
 def tiles(num_nodes: int, side: int = TILE) -> Iterator[Tile]:
@@ -44,14 +59,14 @@ def tiles(num_nodes: int, side: int = TILE) -> Iterator[Tile]:
     """
     bands = [slice(start, min(start + side, num_nodes)) for start in range(0, num_nodes, side)]
     number = 0
-    for place, rows in enumerate(bands):
-        for cols in bands[place:]:
-            yield Tile(number, rows, cols)
+    for row in range(len(bands)):
+        for col in range(row, len(bands)):
+            yield Tile(number, row, col, bands[row], bands[col])
             number += 1
 
 
 def by_tile(pairs: Tensor, num_nodes: int, side: int = TILE) -> list[Tensor]:
-    """The pairs within each tile, in the order of `tiles`, as ids relative to the tile.
+    """The pairs within each tile, in the order of `tiles`, as places in its matrix row by row.
 
     Args:
         pairs: Each in a tile of the upper triangle: (smaller id, larger id) for instance.  [2, n]
@@ -59,13 +74,29 @@ def by_tile(pairs: Tensor, num_nodes: int, side: int = TILE) -> list[Tensor]:
         side: Nodes along a side of a tile.
 
     >>> by_tile(torch.tensor([[0, 1, 0], [4, 2, 1]]), num_nodes=5, side=2)[1]
-    tensor([[1],
-            [0]])
+    tensor([2])
     """
     count = -(-num_nodes // side)
     row, col = pairs // side
     # So many tiles are in the rows of tiles above, and so many further left in this one.
     number = row * count - row * (row - 1) // 2 + col - row
-    order = number.argsort(stable=True)
+    width = (num_nodes - col * side).clamp(max=side)
+    place = pairs[0] % side * width + pairs[1] % side
     sizes = torch.bincount(number, minlength=count * (count + 1) // 2)
-    return list(torch.split(pairs[:, order] % side, sizes.tolist(), dim=1))
+    return list(torch.split(place[number.argsort(stable=True)], sizes.tolist()))
+
+
+def edges_by_tile(adjacency: Adjacency, side: int = TILE) -> list[Tensor]:
+    """The undirected edges of a graph `by_tile`, laid out once for as long as the graph is there.
+
+    Args:
+        adjacency: The graph.
+        side: Nodes along a side of a tile.
+    """
+    layouts = _LAYOUTS.setdefault(adjacency, {})
+    if side not in layouts:
+        layouts[side] = by_tile(adjacency.pairs, adjacency.num_nodes, side)
+    return layouts[side]
+
+
+_LAYOUTS: WeakKeyDictionary[Adjacency, dict[int, list[Tensor]]] = WeakKeyDictionary()

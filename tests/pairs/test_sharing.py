@@ -1,0 +1,83 @@
+"""Tiles are shared out whole, each once, and always alike."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from gaug.adjacency import Adjacency
+from gaug.augment.edge_distribution import EdgeDistribution
+from gaug.augment.edge_sampling import sample_blocked
+from gaug.edge_predictors.edge_loss import edge_loss
+from gaug.pairs.sharing import share_tiles
+from gaug.pairs.tiles import Tile, tiles
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(params=[1, 2, 3])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+def numbers(share: Iterator[Tile]) -> list[int]:
+    return [tile.number for tile in share]
+
+
+def test_every_tile_is_in_one_share_and_the_shares_are_alike_each_time(threads: int) -> None:
+    shares = share_tiles(numbers, 50, 7, CPU)
+    assert len(shares) == threads
+    assert sorted(itertools.chain(*shares)) == [tile.number for tile in tiles(50, 7)]
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+    assert share_tiles(numbers, 50, 7, CPU) == shares
+
+
+def test_a_graph_of_one_tile_has_one_share(threads: int) -> None:
+    assert share_tiles(numbers, 5, 7, CPU) == [[0]]
+
+
+def test_work_has_no_gradient_and_one_thread_and_leaves_the_rest_as_it_was(threads: int) -> None:
+    def settings(share: Iterator[Tile]) -> tuple[bool, int]:
+        return torch.is_grad_enabled(), torch.get_num_threads()
+
+    for _ in range(2):
+        assert share_tiles(settings, 50, 7, CPU) == [(False, 1)] * threads
+    assert torch.is_grad_enabled()
+    assert torch.get_num_threads() == threads
+
+
+def test_an_error_in_a_share_is_raised(threads: int) -> None:
+    def fail(share: Iterator[Tile]) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        share_tiles(fail, 50, 7, CPU)
+
+
+def test_samples_do_not_depend_on_the_threads_nor_gradients_beyond_rounding(threads: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    graph = (torch.rand(60, 60, generator=generator) < 0.1).triu(1)
+    adjacency = Adjacency.of_pairs(graph.nonzero().t(), 60)
+    distribution = EdgeDistribution(0.4, 0.7)
+    z = torch.rand(60, 4, generator=generator, dtype=torch.float64, requires_grad=True)
+    h = torch.rand(60, 3, generator=generator, dtype=torch.float64)
+
+    def made() -> tuple[torch.Tensor, ...]:
+        sample = sample_blocked(distribution.prepare(z), adjacency, distribution, 1, 13)
+        loss = sample.symmetric(h).square().sum() + edge_loss(z, adjacency, "exact", tile=13)
+        return sample.edge_index, *torch.autograd.grad(loss, z)
+
+    edges, grad = made()
+    again_edges, again = made()
+    assert torch.equal(edges, again_edges)
+    assert torch.equal(grad, again)
+    torch.set_num_threads(1)
+    alone_edges, alone = made()
+    assert torch.equal(edges, alone_edges)
+    torch.testing.assert_close(grad, alone)
