@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         JKNetConfig,
         MLPConfig,
     )
+    from gaug.search import SearchResult, search_settings
     from gaug.store import RunRecord, Store
 
 # Where each public name lives. It is imported on first use: PyTorch takes seconds to import, and
@@ -88,6 +89,7 @@ _HOMES = {
     "NoAugmentation": "gaug.augment",
     "NodeClassifier": "gaug.classifier.base",
     "RunRecord": "gaug.store",
+    "SearchResult": "gaug.search",
     "SplitConfig": "gaug.data.splits",
     "Store": "gaug.store",
     "SyntheticConfig": "gaug.data.synthetic",
@@ -102,6 +104,7 @@ _HOMES = {
     "open_graph": "gaug.data.source",
     "planted_graph": "gaug.data.synthetic",
     "run_experiment": "gaug.experiment",
+    "search_settings": "gaug.search",
     "split_graph": "gaug.data.source",
     "standardise": "gaug.graph",
     "summarise": "gaug.experiment",
@@ -140,6 +143,7 @@ __all__ = [
     "NoAugmentation",
     "NodeClassifier",
     "RunRecord",
+    "SearchResult",
     "SplitConfig",
     "Store",
     "SyntheticConfig",
@@ -154,6 +158,7 @@ __all__ = [
     "open_graph",
     "planted_graph",
     "run_experiment",
+    "search_settings",
     "split_graph",
     "standardise",
     "summarise",

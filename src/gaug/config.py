@@ -44,13 +44,47 @@ class Range:
         return f"in {left}{self.low:g}, {self.high:g}{right}"
 
 
+@dataclass(frozen=True)
+class Span:
+    """The values of a number that are worth a search: from low to high in steps, both included."""
+
+    low: float
+    high: float
+    step: float
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g} by {self.step:g}"
+
+
+#: What a search may try of a setting: a span of numbers, or some texts.
+Searched = Span | tuple[str, ...]
+
+
 def setting(
-    default: Any, text: str, *, within: Range | None = None, choices: Sequence[str] | None = None
+    default: Any,
+    text: str,
+    *,
+    within: Range | None = None,
+    choices: Sequence[str] | None = None,
+    search: Searched | None = None,
 ) -> Any:
-    """A dataclass field with its help text and the values that it may take."""
-    return dataclasses.field(
-        default=default, metadata={"help": text, "within": within, "choices": choices}
-    )
+    """A dataclass field with its help text and the values that it may take.
+
+    Args:
+        default: The default.
+        text: What it is, in a line.
+        within: The numbers that are allowed.
+        choices: The texts that are allowed.
+        search: What of that a search tries; None: it leaves the setting alone.
+    """
+    metadata = {"help": text, "within": within, "choices": choices, "search": search}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def searched_settings(config: type[Config]) -> dict[str, Searched]:
+    """The settings that a search tries, with the values that it tries."""
+    found = {field.name: field.metadata["search"] for field in dataclasses.fields(config)}
+    return {name: values for name, values in found.items() if values is not None}
 
 
 @dataclass(frozen=True)

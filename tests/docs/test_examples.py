@@ -86,9 +86,11 @@ def test_each_printed_command_succeeds(
     for line in [*fits_before(command), command]:
         arguments = shlex.split(line)
         # Fewer runs and epochs show as well that the command works.
-        if arguments[1] in ("train", "reproduce", "inspect"):
+        if arguments[1] in ("train", "search", "reproduce", "inspect"):
             arguments += ["--runs", "1"]
-        if arguments[1] in ("train", "fit", "inspect"):
+        if arguments[1] == "search":
+            arguments += ["--trials", "2", "--trial-runs", "1"]
+        if arguments[1] in ("train", "search", "fit", "inspect"):
             arguments += ["--set", "epochs=3"]
         monkeypatch.setattr(sys, "argv", arguments)
         with pytest.raises(SystemExit) as leave:

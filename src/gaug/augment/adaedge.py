@@ -13,7 +13,7 @@ from gaug.adjacency import Adjacency
 from gaug.augment.changed_graph import ChangedGraphClassifier, difference
 from gaug.augment.method import Method, Trained
 from gaug.change import GraphChange
-from gaug.config import Range, setting
+from gaug.config import Range, Span, setting
 from gaug.graph import undirected_pairs
 from gaug.pairs.predicted import Predicted, pairs_to_add, pairs_to_remove
 from gaug.training.hooks import (
@@ -38,18 +38,31 @@ class AdaEdgeConfig(MethodConfig):
         "add-first",
         "What a change begins with; the second half predicts anew on the graph of the first.",
         choices=("add-first", "remove-first"),
+        search=("add-first", "remove-first"),
     )
     add_fraction: float = setting(
-        0.1, "Edges to add in a change, at most, as a share of |E|.", within=_SHARE
+        0.1,
+        "Edges to add in a change, at most, as a share of |E|.",
+        within=_SHARE,
+        search=Span(0, 0.5, 0.05),
     )
     remove_fraction: float = setting(
-        0.1, "Edges to remove in a change, at most, as a share of |E|.", within=_SHARE
+        0.1,
+        "Edges to remove in a change, at most, as a share of |E|.",
+        within=_SHARE,
+        search=Span(0, 0.5, 0.05),
     )
     add_confidence: float = setting(
-        0.5, "Least confidence of a pair that is joined by an edge.", within=_SHARE
+        0.5,
+        "Least confidence of a pair that is joined by an edge.",
+        within=_SHARE,
+        search=Span(0.5, 0.95, 0.05),
     )
     remove_confidence: float = setting(
-        0.5, "Least confidence of a pair whose edge is removed.", within=_SHARE
+        0.5,
+        "Least confidence of a pair whose edge is removed.",
+        within=_SHARE,
+        search=Span(0.5, 0.95, 0.05),
     )
     rounds: int = setting(
         4, "Changes of the graph at most, each with a training of its own.", within=Range(1)

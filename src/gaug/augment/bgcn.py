@@ -16,7 +16,7 @@ from gaug.augment.block_model import BlockModel, BlockModelConfig, fit_block_mod
 from gaug.augment.block_sampler import sample_graph
 from gaug.augment.method import Method, Trained
 from gaug.augment.remembered import RememberedClassifier
-from gaug.config import Range, setting
+from gaug.config import Range, Span, setting
 from gaug.graph import undirected_pairs
 from gaug.training.hooks import (
     AugmentedRun,
@@ -35,12 +35,16 @@ class BGCNConfig(BlockModelConfig, MethodConfig):
 
     graphs: int = setting(5, "Graphs to draw, each with a GNN of its own.", within=Range(1))
     dropout_samples: int = setting(
-        10, "Predictions of each GNN with dropout; 0: one without.", within=Range(0)
+        10,
+        "Predictions of each GNN with dropout; 0: one without.",
+        within=Range(0),
+        search=Span(0, 20, 10),
     )
     prediction: str = setting(
         "class",
         "What memberships follow: the class that is predicted, or the probabilities of all.",
         choices=("class", "probabilities"),
+        search=("class", "probabilities"),
     )
 
 

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gaug.config import Config, Range, setting
+from gaug.config import Config, Range, Span, setting
 from gaug.edge_predictors.evaluation import random_pairs
 from gaug.errors import ConfigError
 
@@ -46,6 +46,7 @@ class BlockModelConfig(Config):
         2.0,
         "What the prediction for a node weighs; 1: as much as its edges, on average.",
         within=Range(0),
+        search=Span(0.5, 8, 0.5),
     )
     membership_prior: float = setting(
         1.0, "Parameter of the Dirichlet prior of memberships; 1: flat.", within=_WITH_A_MODE

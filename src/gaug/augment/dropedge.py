@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from gaug.adjacency import Adjacency, LayeredAdjacency
 from gaug.augment.method import Method
 from gaug.change import pair_keys
-from gaug.config import Range, setting
+from gaug.config import Range, Span, setting
 from gaug.training.hooks import AugmentedRun, MethodConfig, Round, Visible
 
 
@@ -26,7 +26,10 @@ class DropEdgeConfig(MethodConfig):
     name: ClassVar[str] = "dropedge"
 
     drop_fraction: float = setting(
-        0.5, "Share of the edges left out in each epoch.", within=Range(0, 0.99)
+        0.5,
+        "Share of the edges left out in each epoch.",
+        within=Range(0, 0.99),
+        search=Span(0.05, 0.95, 0.05),
     )
     layer_wise: bool = setting(False, "Whether each layer draws its own edges in each epoch.")
 

@@ -20,7 +20,7 @@ from gaug.augment.method import Method, Trained
 from gaug.change import GraphChange
 from gaug.classifier.base import as_given
 from gaug.classifier.facts import GraphInfo
-from gaug.config import Range, setting
+from gaug.config import Range, Span, setting
 from gaug.edge_predictors import PREDICTOR_CONFIGS, parse_predictor, predictor_configs
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
 from gaug.edge_predictors.combined import SCALES
@@ -55,14 +55,21 @@ class GAugMConfig(MethodConfig):
     name: ClassVar[str] = "gaug-m"
 
     predictor: str = setting(
-        "gae", "Edge predictor, or a sum such as gae+features or gae+2*features."
+        "gae",
+        "Edge predictor, or a sum such as gae+features or gae+2*features.",
+        search=("gae", "features", "smoothed", "structure", "ra", "jaccard"),
     )
-    add_fraction: float = setting(0.3, "Edges to add, as a share of |E|.", within=_FRACTION)
-    remove_fraction: float = setting(0.05, "Edges to remove, as a share of |E|.", within=_FRACTION)
+    add_fraction: float = setting(
+        0.3, "Edges to add, as a share of |E|.", within=_FRACTION, search=Span(0, 1, 0.05)
+    )
+    remove_fraction: float = setting(
+        0.05, "Edges to remove, as a share of |E|.", within=_FRACTION, search=Span(0, 0.8, 0.05)
+    )
     allocation: str = setting(
         "global",
         "global: the best pairs of all; per-node: each node's best, then each one's second best.",
         choices=("global", "per-node"),
+        search=("global", "per-node"),
     )
     inference: str = setting(
         "modified", "Graph to predict on: modified or original.", choices=("modified", "original")

@@ -20,7 +20,7 @@ from gaug.augment.learned_edges import LearnedEdges
 from gaug.augment.method import Method, Trained
 from gaug.augment.sampled_adjacency import check_dense_memory
 from gaug.classifier.facts import GraphInfo
-from gaug.config import Range, setting
+from gaug.config import Range, Span, setting
 from gaug.edge_predictors.evaluation import random_pairs, roc_auc
 from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.graph import undirected_pairs
@@ -45,22 +45,35 @@ class GAugOConfig(MethodConfig):
     name: ClassVar[str] = "gaug-o"
 
     alpha: float = setting(
-        0.2, "Influence of the edge predictor; 0 is the original graph.", within=Range(0, 1)
+        0.2,
+        "Influence of the edge predictor; 0 is the original graph.",
+        within=Range(0, 1),
+        search=Span(0, 1, 0.01),
     )
-    beta: float = setting(1.0, "Weight of the edge loss.", within=Range(0))
+    beta: float = setting(1.0, "Weight of the edge loss.", within=Range(0), search=Span(0, 4, 0.1))
     temperature: float = setting(
-        1.0, "Temperature of the relaxed sample.", within=Range(0, low_open=True)
+        1.0,
+        "Temperature of the relaxed sample.",
+        within=Range(0, low_open=True),
+        search=Span(0.1, 2.1, 0.1),
     )
     pretrain_predictor_epochs: int = setting(
-        100, "Epochs of the edge predictor alone, before joint training.", within=Range(0)
+        100,
+        "Epochs of the edge predictor alone, before joint training.",
+        within=Range(0),
+        search=Span(5, 300, 5),
     )
     pretrain_classifier_epochs: int = setting(
-        30, "Epochs of the classifier alone, before joint training.", within=Range(0)
+        30,
+        "Epochs of the classifier alone, before joint training.",
+        within=Range(0),
+        search=Span(5, 300, 5),
     )
     warmup: float = setting(
         0.0,
         "How steeply the predictor's learning rate rises in joint training; 0: it is full at once.",
         within=Range(0),
+        search=Span(0, 10, 1),
     )
     edge_probability: str = setting(
         "max-normalised",

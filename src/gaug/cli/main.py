@@ -15,6 +15,7 @@ from gaug.cli.fit import fit
 from gaug.cli.inspect import inspect
 from gaug.cli.predict import predict
 from gaug.cli.reproduce import reproduce_app
+from gaug.cli.search import search
 from gaug.cli.settings import settings
 from gaug.cli.train import train
 from gaug.errors import ConfigError, GaugError
@@ -30,6 +31,7 @@ app.add_typer(datasets_app, name="datasets")
 app.command()(inspect)
 app.command()(augment)
 app.command()(train)
+app.command()(search)
 app.command()(fit)
 app.command()(predict)
 app.command()(settings)

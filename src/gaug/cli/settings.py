@@ -22,7 +22,10 @@ def settings(
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """List every setting that --set takes: what it goes with, its default and its range."""
+    """List every setting that --set takes: what it goes with, its default and its range.
+
+    Where it says so, gaug search tries these values of it.
+    """
     from gaug.errors import unknown_name
 
     rows = _rows()
@@ -39,6 +42,8 @@ def settings(
         console.print(f"[bold]{group}[/bold]")
         for row in members:
             allowed = f"; {row['range']}" if row["range"] else ""
+            if row["searched"]:
+                allowed += f"; searched: {row['searched']}"
             console.print(f"  {row['name']} = {row['default']}{allowed}", markup=False)
             console.print(Padding(row["help"], (0, 0, 0, 6)))
 
@@ -71,6 +76,7 @@ def _rows() -> list[dict[str, Any]]:
             "name": field.name,
             "default": field.default,
             "range": _allowed(field.metadata),
+            "searched": _searched(field.metadata["search"]),
             "help": field.metadata["help"],
         }
         for group, config in groups.items()
@@ -82,3 +88,9 @@ def _allowed(metadata: Any) -> str:
     if metadata["choices"] is not None:
         return " ".join(metadata["choices"])
     return "" if metadata["within"] is None else str(metadata["within"])
+
+
+def _searched(values: Any) -> str:
+    if values is None:
+        return ""
+    return " ".join(values) if isinstance(values, tuple) else str(values)

@@ -1,0 +1,72 @@
+"""gaug search from the command line."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gaug.store import Store
+
+KARATE = ("search", "karate", "--split", "stratified", "--set", "train_fraction=0.2")
+SHORT = (*KARATE, "--set", "epochs=3", "--trials", 3, "--trial-runs", 1, "--runs", 2)
+
+
+def test_json_has_every_trial_the_best_and_no_augmentation(gaug):
+    result = gaug(*SHORT, "--method", "dropedge", "--json")
+    assert result.code == 0
+    found = json.loads(result.out)
+    assert set(found) == {"best", "none", "settings", "verdict", "trials"}
+    assert len(found["trials"]) == 3
+    best = max(trial["val_mean"] for trial in found["trials"])
+    chosen = next(trial for trial in found["trials"] if trial["settings"] == found["settings"])
+    assert chosen["val_mean"] == best
+    assert found["best"]["config"]["method"]["drop_fraction"] == found["settings"]["drop_fraction"]
+    assert (found["best"]["method"], found["none"]["method"]) == ("dropedge", "none")
+    assert found["best"]["runs"] == found["none"]["runs"] == 2
+
+
+def test_the_same_command_again_trains_nothing(gaug, request):
+    first = gaug(*SHORT, "--method", "dropedge", "--json").out
+    request.getfixturevalue("no_training")
+    assert gaug(*SHORT, "--method", "dropedge", "--json").out == first
+    with closing(Store(None)) as store:
+        assert {record.method for record in store.all()} == {"none", "dropedge"}
+
+
+def test_a_person_reads_the_best_settings_and_how_to_use_them(gaug):
+    result = gaug(*SHORT, "--method", "dropedge")
+    assert result.code == 0
+    assert "karate, gcn, method dropedge: 3 trials" in result.out
+    assert "no augmentation" in result.out
+    assert "2 runs" in result.out
+
+
+def test_ones_own_graph(gaug):
+    clubs = Path(__file__).parents[2] / "examples" / "clubs"
+    result = gaug(
+        "search", clubs, "--split", "stratified", "--set", "train_fraction=0.4",
+        "--set", "epochs=2", "--set", "predictor=jaccard", "--trials", 2, "--trial-runs", 1,
+        "--runs", 1, "--json",
+    )  # fmt: skip
+    assert result.code == 0
+    assert "predictor" not in json.loads(result.out)["settings"]
+    assert "nodes train" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--method", "none"), "Method none has no settings to search"),
+        (("--method", "auto"), "Unknown method 'auto'"),
+        (("--trials", "0"), "trials must be at least 1, got 0"),
+        (("--runs", "0"), "runs must be at least 1, got 0"),
+    ],
+)
+def test_what_cannot_be_searched_is_one_line(gaug, no_training, arguments, message):
+    result = gaug("search", "karate", *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert result.err.count("\n") == 1
