@@ -143,3 +143,43 @@ def test_several_labels_stand_beside_each_other(tmp_path):
     write_predictions(tmp_path / "p.csv", fitted.predict_proba(data), fitted.facts)
     found = [row["class"] for row in rows(tmp_path / "p.csv")]
     assert set(found) <= {"a;b", "a;b;c"}
+
+
+def test_a_missing_number_is_the_mean_of_the_fit_not_of_the_graph_that_is_read(gaug, tmp_path):
+    """Two graphs that differ in a cell: empty in one, the mean of the fit's column in the other."""
+    ages = {"a": 10, "b": 20, "c": 40, "d": 30, "e": 60, "f": 20}
+    edges = "source,target\na,b\nb,c\nc,a\nd,e\ne,f\nf,d\nc,d\n"
+    labels = "node,club\na,x\nb,x\nc,x\nd,y\ne,y\nf,y\n"
+
+    def write(name: str, cells: dict[str, object]) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "edges.csv").write_text(edges)
+        (folder / "labels.csv").write_text(labels)
+        rows = "".join(f"{node},{age},{len(node)}\n" for node, age in cells.items())
+        (folder / "features.csv").write_text("node,age,letters\n" + rows)
+        return folder
+
+    model = tmp_path / "model"
+    fitted = gaug("fit", write("old", ages), "--out", model, *SHORT)
+    assert fitted.code == 0, fitted.err
+    found = {}
+    for name, cell in (("gap", ""), ("same", 30), ("other", 90)):  # 30 is the mean of the six
+        table = tmp_path / f"{name}.csv"
+        graph = write(name, {**dict.fromkeys(ages, 500), "b": cell})
+        result = gaug("predict", model, graph, "--out", table)
+        assert result.code == 0, result.err
+        if name == "gap":
+            assert "Filled 1 missing cell of column 'age' with the mean of the fit." in result.err
+        found[name] = rows(table)
+    assert found["gap"] == found["same"]
+    assert found["gap"] != found["other"]
+
+
+def test_the_graph_of_the_fit_with_gaps_is_predicted_as_in_the_fit(gaug, tmp_path):
+    clubs = Path(__file__).parents[2] / "examples" / "clubs"
+    out, table = tmp_path / "model", tmp_path / "p.csv"
+    # BGCN refuses any other graph than that of the fit, to the last digit.
+    assert gaug("fit", clubs, "--out", out, "--method", "bgcn", *SHORT).code == 0
+    result = gaug("predict", out, clubs, "--out", table)
+    assert result.code == 0, result.err

@@ -242,4 +242,5 @@ def _facts(valid: Data, task: Task, result: RunResult, info: GraphInfo, seed: in
         feature_names=None if info.feature_names is None else list(info.feature_names),
         feature_scaling="columns" if statistics is not None else info.feature_scaling,
         feature_statistics=None if statistics is None else statistics.tolist(),
+        column_means=None if info.column_means is None else dict(info.column_means),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -21,12 +21,14 @@ class GraphInfo:
         class_names: A name for each class; by default its number.
         feature_names: A name for each feature.
         feature_scaling: How the features were scaled (see `gaug.data.features`).
+        column_means: What was put where a column of numbers had none, by the column's name.
     """
 
     node_ids: Sequence[str] | None = None
     class_names: Sequence[str] | None = None
     feature_names: Sequence[str] | None = None
     feature_scaling: str | None = None
+    column_means: Mapping[str, float] | None = None
 
     def check(self, num_nodes: int, num_classes: int, num_features: int) -> None:
         """Raise unless there are as many names as things, and no node id comes twice."""
@@ -62,6 +64,7 @@ class Facts:
         feature_names: A name for each feature, where they have some.
         feature_scaling: How the features were scaled, where that is known.
         feature_statistics: Mean and deviation of each feature, where columns were scaled.
+        column_means: Mean of each column of numbers, which stands for one that is missing.
     """
 
     in_features: int
@@ -80,6 +83,7 @@ class Facts:
     feature_names: list[str] | None = None
     feature_scaling: str | None = None
     feature_statistics: list[list[float]] | None = None
+    column_means: dict[str, float] | None = None
 
     def __post_init__(self) -> None:
         given = GraphInfo(self.node_ids, self.class_names, self.feature_names)

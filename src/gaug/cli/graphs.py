@@ -40,4 +40,6 @@ def read_graph(
     classes = None
     if loaded.data.y is not None:
         classes = loaded.class_names[: num_classes(loaded.data)]
-    return loaded, GraphInfo(list(loaded.ids), classes, loaded.feature_names or None, used)
+    return loaded, GraphInfo(
+        list(loaded.ids), classes, loaded.feature_names or None, used, loaded.column_means
+    )

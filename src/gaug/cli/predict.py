@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -47,6 +48,9 @@ def predict(
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     if out.exists() and out.resolve().parent in source.folders:
         raise ConfigError(f"{out} lies with the graph itself. Give another file to write to.")
+    if not source.in_catalog:
+        files = dataclasses.replace(source.files, column_means=facts.column_means)
+        source = dataclasses.replace(source, files=files)
     # As it is: the model scales features by what it was fitted to.
     loaded, info = read_graph(source, data_root, "as-is", facts.feature_names)
     options.tell_notes(loaded, quiet=quiet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,19 +22,28 @@ from gaug.graph import from_scipy, sparse_features
 MADE_FEATURES = ("one-hot-degree", "scaled-degree", "identity")
 
 
-def read_features(path: Path, columns: ColumnChoice, known: NodeIds | None = None) -> NodeFeatures:
+def read_features(
+    path: Path,
+    columns: ColumnChoice,
+    known: NodeIds | None = None,
+    column_means: Mapping[str, float] | None = None,
+) -> NodeFeatures:
     """Features from a table with node ids, or from an array whose rows are nodes in their order.
 
     Args:
         path: ``.npy``, ``.npz`` (also one by `scipy.sparse.save_npz`), ``.parquet``, or text.
         columns: Which column holds the ids, and which to leave out.
         known: Ids that other files have, which tell a header.
+        column_means: What to put where a table lacks a number, by the name of its column; None: the
+            mean of the column.
     """
     suffix = plain_suffix(path)
     if suffix in (".npy", ".npz"):
         return _features_of_arrays(path, suffix)
     table, id_column = open_node_table(path, columns, known, "drop")
-    return features_of_table(table, id_column, columns.find_all_present(table, "drop"))
+    return features_of_table(
+        table, id_column, columns.find_all_present(table, "drop"), column_means
+    )
 
 
 def make_features(kind: str, edge_index: Tensor, num_nodes: int) -> Tensor:

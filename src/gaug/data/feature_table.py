@@ -6,7 +6,8 @@ holds numbers or categories is known only at its end, so texts are read in a sec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -40,6 +41,7 @@ class NodeFeatures:
         names: A name for each column; may be empty.
         notes: What was done to them.
         uneven: Whether columns of numbers are of very different scales.
+        column_means: What stands for a missing number, by the name of its column.
     """
 
     x: Tensor
@@ -47,6 +49,7 @@ class NodeFeatures:
     names: tuple[str, ...]
     notes: tuple[str, ...]
     uneven: bool = False
+    column_means: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def default_scaling(self) -> str:
@@ -54,13 +57,19 @@ class NodeFeatures:
         return "columns" if self.uneven and self.x.numel() <= _MOST_SCALED else "as-is"
 
 
-def features_of_table(table: Table, id_column: int, dropped: list[int]) -> NodeFeatures:
+def features_of_table(
+    table: Table,
+    id_column: int,
+    dropped: list[int],
+    column_means: Mapping[str, float] | None = None,
+) -> NodeFeatures:
     """Features from a table with a column of node ids.
 
     Args:
         table: One row a node.
         id_column: Number of the column of ids.
         dropped: Numbers of columns to leave out.
+        column_means: What to put where there is no number, by the column's name; None: its mean.
 
     Raises:
         DataError: At a text among numbers, an infinite number, or a column of too many texts.
@@ -79,12 +88,15 @@ def features_of_table(table: Table, id_column: int, dropped: list[int]) -> NodeF
         raise DataError(f"{table.path} holds no row but its header.")
     ids = NodeIds.unique(texts, lambda row: table.place(row, id_column), str(table.path))
     scan.check()
-    notes = scan.notes()
+    notes = scan.notes("mean of the fit" if column_means else "mean of their column")
     numeric = np.flatnonzero((scan.texts == 0) & (scan.known > 0))
-    means = (scan.sums / np.maximum(1, scan.known))[numeric]
-    parts: list[Block] = [_filled(_stacked(blocks)[:, numeric], means)]
-    uneven = _are_uneven(parts[0])
     names = [table.column_name(used[i]) for i in numeric]
+    own = (scan.sums / np.maximum(1, scan.known))[numeric]
+    given = column_means or {}
+    means = [given.get(name, mean) for name, mean in zip(names, own.tolist(), strict=True)]
+    filled_by = dict(zip(names, means, strict=True))
+    parts: list[Block] = [_filled(_stacked(blocks)[:, numeric], np.array(means))]
+    uneven = _are_uneven(parts[0])
     categorical = [used[i] for i in np.flatnonzero(scan.texts)]
     for column, cells in zip(categorical, table.texts(*categorical), strict=True):
         block, categories = _one_hot(cells, table, column)
@@ -95,7 +107,7 @@ def features_of_table(table: Table, id_column: int, dropped: list[int]) -> NodeF
         )
     if not names:
         raise DataError(f"{table.path} must have a column with a value in it.")
-    return NodeFeatures(_as_tensor(parts), ids, tuple(names), tuple(notes), uneven)
+    return NodeFeatures(_as_tensor(parts), ids, tuple(names), tuple(notes), uneven, filled_by)
 
 
 class _Scan:
@@ -171,8 +183,8 @@ class _Scan:
                     f" got {shown(text)}. Replace the commas."
                 )
 
-    def notes(self) -> list[str]:
-        """What is done about gaps."""
+    def notes(self, value: str) -> list[str]:
+        """What is done about gaps, which get this value."""
         notes = []
         empty = np.flatnonzero((self.texts == 0) & (self.known == 0))
         gaps = np.flatnonzero((self.texts == 0) & (self.known > 0) & (self.known < self.total))
@@ -180,9 +192,9 @@ class _Scan:
             notes.append(f"Left out {self._listed(empty)}: no value there.")
         if gaps.size:
             missing = int((self.total - self.known[gaps]).sum())
+            cells = "cell" if missing == 1 else "cells"
             notes.append(
-                f"Filled {missing:,} missing cells of {self._listed(gaps)} with the mean of their"
-                " column."
+                f"Filled {missing:,} missing {cells} of {self._listed(gaps)} with the {value}."
             )
         return notes
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,8 @@ class GraphFiles:
         nodes: All node ids in their order, for features without ids.
         columns: Columns by role, as ``("label=topic", …)``; see `gaug.data.column_choice`.
         make_features: Features to make where there are none; see `make_features`.
+        column_means: What to put where a table lacks a number, by the name of its column; None: the
+            mean of the column.
     """
 
     edges: Path | None = None
@@ -60,6 +63,7 @@ class GraphFiles:
     nodes: Path | None = None
     columns: tuple[str, ...] = ()
     make_features: str | None = None
+    column_means: Mapping[str, float] | None = None
 
     @property
     def any(self) -> bool:
@@ -97,7 +101,9 @@ def read_graph_files(files: GraphFiles, name: str) -> LoadedGraph:
     edges = read_edges(files.edges, columns)
     edges.check_ids()
     ends = NodeIds.found_in([edges.source, edges.target])
-    features = read_features(files.features, columns, ends) if files.features else None
+    features = None
+    if files.features:
+        features = read_features(files.features, columns, ends, files.column_means)
     known = ends if features is None or features.ids is None else features.ids
     labels = read_labels(files.labels, columns, known) if files.labels else None
     ids = _nodes(files, columns, ends, features, labels)
@@ -114,7 +120,10 @@ def read_graph_files(files: GraphFiles, name: str) -> LoadedGraph:
     loaded = finish(data, name, ids, class_names, files.make_features, notes, str(files.edges))
     if features is not None:
         loaded = dataclasses.replace(
-            loaded, feature_names=features.names, default_scaling=features.default_scaling
+            loaded,
+            feature_names=features.names,
+            column_means=features.column_means,
+            default_scaling=features.default_scaling,
         )
     if files.split is not None:
         if data.y is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from torch_geometric.data import Data
 
@@ -24,6 +25,7 @@ class LoadedGraph:
         notes: One sentence for each thing that was changed or decided on the way.
         default_split: The split that is used where none is asked for.
         default_scaling: How features are scaled where nothing is asked for.
+        column_means: What stands for a missing number, by the name of a column of a table.
     """
 
     name: str
@@ -34,3 +36,4 @@ class LoadedGraph:
     notes: tuple[str, ...] = ()
     default_split: str = "random"
     default_scaling: str = "as-is"
+    column_means: Mapping[str, float] = field(default_factory=dict)
