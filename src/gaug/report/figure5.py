@@ -79,6 +79,7 @@ def _draw_edges(axis: Axes, curves: Curves) -> None:
     other = axis.twinx()
     other.plot(epochs, curves.values["edges"], color=_EDGES, alpha=0.8)
     other.set_ylabel("edges", color=_EDGES)
+    other.yaxis.set_major_formatter("{x:,.0f}")
     other.set_ylim(bottom=0)
 
 
