@@ -22,12 +22,14 @@ from optuna.distributions import (
 )
 from optuna.trial import TrialState
 
-from gaug.augment import NoAugmentationConfig, part_configs
+from gaug.augment import METHOD_CONFIGS, NoAugmentationConfig, part_configs
+from gaug.candidates import compares_nodes
 from gaug.config import Searched, searched_settings
 from gaug.data.loaded import LoadedGraph
 from gaug.data.source import split_graph
 from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.experiment import Experiment, run_experiment
+from gaug.models.base import as_features
 from gaug.store import RunRecord, Store
 from gaug.validation import ValidationScores
 
@@ -81,6 +83,12 @@ class SearchResult:
         """Points of the best settings above no augmentation, on the validation nodes."""
         return _mean(self.best) - self.plain.mean
 
+    @property
+    def chance(self) -> float:
+        """Points that say nothing: the larger spread of the two."""
+        assert self.best.scores is not None, "the best trial was run"
+        return self.best.scores.chance_beside(self.plain)
+
     def verdict(self) -> str:
         """In a sentence, whether the best settings help."""
         scores = self.best.scores
@@ -125,7 +133,7 @@ def search_settings(
         on_trial: Called with the number of trials that are done.
     """
     check_search(experiment, trials, trial_runs)
-    space = search_space(experiment, fixed)
+    space = search_space(experiment, loaded, fixed)
     num_nodes = split_graph(loaded, experiment.split, experiment.split_config).val.numel()
     if num_nodes == 0:
         raise DataError("A search compares scores on validation nodes, and this graph has none.")
@@ -164,7 +172,7 @@ def search_settings(
             on_trial(number)
     best = max((trial for trial in done if trial.scores is not None), key=_mean, default=None)
     if best is None:
-        raise TrainingError(f"None of {trials} trials could be run. The last said: {trial.failure}")
+        raise TrainingError(f"No trial could be run: {trial.failure}")
     return SearchResult(_changed(experiment, best.settings), best, plain, done)
 
 
@@ -176,20 +184,31 @@ def without_augmentation(experiment: Experiment) -> Experiment:
 def check_search(experiment: Experiment, trials: int, trial_runs: int) -> None:
     """Raise if nothing can be searched like that."""
     if not searched_settings(type(experiment.method)):
-        raise ConfigError(
-            f"Method {experiment.method.name} has no settings to search. Choose another --method:"
-            " gaug-m, gaug-o, dropedge, adaedge or bgcn."
-        )
+        raise no_settings(experiment.method.name)
     for name, count in (("trials", trials), ("trial_runs", trial_runs)):
         if count < 1:
             raise ConfigError(f"{name} must be at least 1, got {count}.")
 
 
-def search_space(experiment: Experiment, fixed: Collection[str]) -> dict[str, BaseDistribution]:
-    """What Optuna may change of a method's settings."""
+def no_settings(method: str) -> ConfigError:
+    """The error for a method that has no settings to search."""
+    others = [name for name, config in METHOD_CONFIGS.items() if searched_settings(config)]
+    return ConfigError(
+        f"Method {method} has no settings to search. Choose from: {', '.join(sorted(others))}."
+    )
+
+
+def search_space(
+    experiment: Experiment, loaded: LoadedGraph, fixed: Collection[str]
+) -> dict[str, BaseDistribution]:
+    """What Optuna may change of a method's settings on a graph."""
+    searched = searched_settings(type(experiment.method))
+    predictors = searched.get("predictor")
+    if isinstance(predictors, tuple) and not compares_nodes(as_features(loaded.data.x)):
+        searched["predictor"] = tuple(name for name in predictors if name != "features")
     found = {
         name: _distribution(values, whole=isinstance(getattr(experiment.method, name), int))
-        for name, values in searched_settings(type(experiment.method)).items()
+        for name, values in searched.items()
         if name not in fixed
     }
     if not found:

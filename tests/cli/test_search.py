@@ -18,9 +18,12 @@ def test_json_has_every_trial_the_best_and_no_augmentation(gaug):
     result = gaug(*SHORT, "--method", "dropedge", "--json")
     assert result.code == 0
     found = json.loads(result.out)
-    assert set(found) == {"best", "none", "settings", "verdict", "trials"}
+    assert set(found) == {
+        "best", "none", "settings", "verdict", "gain", "spread", "none_val_scores", "trials",
+    }  # fmt: skip
     assert len(found["trials"]) == 3
     best = max(trial["val_mean"] for trial in found["trials"])
+    assert found["gain"] == pytest.approx(best - sum(found["none_val_scores"]))  # of one run
     chosen = next(trial for trial in found["trials"] if trial["settings"] == found["settings"])
     assert chosen["val_mean"] == best
     assert found["best"]["config"]["method"]["drop_fraction"] == found["settings"]["drop_fraction"]
@@ -60,7 +63,7 @@ def test_ones_own_graph(gaug):
     ("arguments", "message"),
     [
         (("--method", "none"), "Method none has no settings to search"),
-        (("--method", "auto"), "Unknown method 'auto'"),
+        (("--method", "auto"), "Method auto has no settings to search. Choose from: adaedge"),
         (("--trials", "0"), "trials must be at least 1, got 0"),
         (("--runs", "0"), "runs must be at least 1, got 0"),
     ],
@@ -70,3 +73,17 @@ def test_what_cannot_be_searched_is_one_line(gaug, no_training, arguments, messa
     assert result.code == 2
     assert message in result.err
     assert result.err.count("\n") == 1
+
+
+def test_the_last_line_trains_the_best_settings_again(gaug):
+    """Whatever was given stands in it beside what was found."""
+    fixed = ("--set", "predictor=ra", "--set", "epochs=3", "--set", "train_fraction=0.2")
+    searched = gaug(
+        "search", "karate", "--split", "stratified", *fixed, "--seed", 4, "--trials", 4,
+        "--trial-runs", 2, "--runs", 2, "--store", "sqlite://",
+    )  # fmt: skip
+    *_, test, _, last = searched.out.splitlines()
+    assert last.startswith("To train with them: "), "with this seed something is better"
+    options = last.removeprefix("To train with them: ").split()
+    trained = gaug("train", "karate", *options, "--runs", 2, "--json")
+    assert f"{json.loads(trained.out)['test_mean']:.1f}" in test

@@ -401,6 +401,14 @@ def test_what_edges_carry_beside_a_weight_is_told(read: Write) -> None:
     assert graph.data.get("edge_weight") is None
 
 
+def test_weights_can_be_left_out_of_a_file(read: Write) -> None:
+    edges = "source,target,weight\na,b,2\nb,c,3\n"
+    assert read(edges=edges).data.get("edge_weight") is not None
+    graph = read(edges=edges, columns=("drop=weight",))
+    assert graph.data.get("edge_weight") is None
+    assert not any("weight" in note for note in graph.notes)
+
+
 def test_direction_and_repeats_are_told(read: Write) -> None:
     graph = read(edges="a,b\na,b\nb,c\n")
     assert any("Merged 1 repeated edges" in note for note in graph.notes)

@@ -140,7 +140,8 @@ class GAugO(Method[GAugOConfig]):
         if visible.adjacency.weight is not None:
             raise DataError(
                 "GAug-O samples edges that are there or not, but this graph has edge weights."
-                " Drop them (data.edge_weight = None), or take --method gaug-m."
+                " Drop them (--column drop=weight for a file, data.edge_weight = None in Python),"
+                " or take --method gaug-m."
             )
         if visible.adjacency.num_pairs == 0:
             raise DataError("GAug-O learns from edges, but this graph has none.")

@@ -119,7 +119,9 @@ def _print(summary: dict[str, Any], out: Path) -> None:
     console.print(table)
     for name in ("added", "removed"):
         share = summary[name]["intra_class_share"]
-        words = "" if share is None else f", {share:.0%} of them within a class"
+        words = (
+            "" if share is None else f", {share:.0%} of those between labelled nodes within a class"
+        )
         count, tied = summary[name]["edges"], summary[name]["tied_at_the_last_score"]
         console.print(f"{name}: {count:,} edges{words}")
         if tied > max(1, _MANY_TIES * count):

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from gaug.cli import options
+from gaug.cli.choosing import AUTO
 
 if TYPE_CHECKING:
     from gaug.search import SearchResult
@@ -21,9 +22,11 @@ _SHOWN = 5
 def search(
     graph: options.Graph = None,
     model: options.Model = "gcn",
-    method: options.Method = "gaug-m",
+    method: Annotated[
+        str, typer.Option(help="What to search: gaug-m, gaug-o, dropedge, adaedge or bgcn.")
+    ] = "gaug-m",
     trials: Annotated[int, typer.Option(help="Settings to try.")] = 30,
-    trial_runs: Annotated[int, typer.Option(help="Runs of each.")] = 3,
+    trial_runs: Annotated[int, typer.Option(help="Runs of each, in one process.")] = 3,
     runs: Annotated[
         int, typer.Option("--runs", "-n", help="Runs of the best settings, for the test score.")
     ] = 10,
@@ -48,16 +51,18 @@ def search(
     """Search the settings of a method by Optuna, on validation nodes.
 
     What --set gives stays as it is; 'gaug settings METHOD' shows what else is searched. Every run
-    goes on record, and the same command goes on where it was interrupted. The test score is read
-    once, for the best settings and for no augmentation.
+    goes on record, and the same command goes on where it was interrupted. Test scores have no part
+    in the choice, and are shown for the best settings and for no augmentation alone.
     """
     from gaug.cli.progress import run_progress
     from gaug.data.source import open_graph
     from gaug.experiment import Experiment, run_experiment, summarise
-    from gaug.search import check_search, search_settings, without_augmentation
+    from gaug.search import check_search, no_settings, search_settings, without_augmentation
     from gaug.store import Store
 
     options.check_runs(runs)
+    if method == AUTO:
+        raise no_settings(method)
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     experiment = Experiment.of(
         source,
@@ -86,7 +91,6 @@ def search(
                 ],
                 trials=trials,
                 trial_runs=trial_runs,
-                workers=options.sensible_workers(workers, trial_runs),
                 store=opened,
                 root=data_root,
                 on_trial=move,
@@ -112,6 +116,13 @@ def search(
         print(json.dumps(_as_json(result, best, plain)))
     else:
         _print(result, best, plain)
+        if result.gain > 0:
+            given = [f"--set {text}" for text in settings or []]
+            given += [f"--split {split}"] if split else []
+            given += [f"--seed {seed}"] if seed else []
+            found = [f"--set {setting}" for setting in str(result.best).split()]
+            line = " ".join([f"--model {model} --method {method}", *given, *found])
+            print(f"To train with them: {line}")
 
 
 def _as_json(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
@@ -120,6 +131,9 @@ def _as_json(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) 
         "none": plain,
         "settings": result.best.settings,
         "verdict": result.verdict(),
+        "gain": result.gain,
+        "spread": result.chance,
+        "none_val_scores": list(result.plain.values),
         "trials": [
             {
                 "settings": trial.settings,
@@ -147,9 +161,7 @@ def _print(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) ->
     if failed:
         console.print(f"  {len(failed)} could not be run: {failed[-1].failure}", markup=False)
     console.print(result.verdict(), markup=False)
-    for name, summary in (("best settings", best), ("no augmentation", plain)):
+    for name, summary in (("the first of these", best), ("no augmentation", plain)):
         spread = f" ± {summary['test_std']:.1f}" if summary["runs"] > 1 else ""
-        console.print(f"  test {summary['test_mean']:.1f}{spread}  {name}, {summary['runs']} runs")
-    if result.gain > 0:
-        assigned = "".join(f" --set {setting}" for setting in str(result.best).split())
-        console.print(f"To use them: --method {best['method']}{assigned}", markup=False)
+        runs = f"{summary['runs']} run{'s' if summary['runs'] > 1 else ''}"
+        console.print(f"  test {summary['test_mean']:.1f}{spread}  {name}, {runs}")

@@ -102,12 +102,13 @@ def read_edges(path: Path, columns: ColumnChoice) -> EdgeCells:
             " a semicolon, a tab, a bar or a space."
         )
     source, target = _ends(table, columns)
-    weight = columns.find(table, "weight")
+    weight, dropped = columns.find(table, "weight"), columns.find_all_present(table, "drop")
     if weight is None and table.names is not None and "weight" in table.names:
-        weight = table.names.index("weight")
+        found = table.names.index("weight")
+        weight = None if found in dropped else found
     texts = table.texts(source, target, *([] if weight is None else [weight]))
     ends = (source, target)
-    left_out = [c for c in range(table.width) if c not in (*ends, weight)]
+    left_out = [c for c in range(table.width) if c not in (*ends, weight, *dropped)]
     notes = []
     if left_out:
         listed = ", ".join(table.column_title(column) for column in left_out[:5])

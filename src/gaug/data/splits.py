@@ -23,6 +23,13 @@ from gaug.graph import is_multilabel
 PARTS = ("train", "val", "test")
 KINDS = ("public", "random", "stratified", "per-class")
 
+# What fills a part that came out empty.
+_REMEDIES = {
+    "train": "Raise train_fraction",
+    "val": "Raise val_fraction",
+    "test": "Lower train_fraction or val_fraction",
+}
+
 
 @dataclass(frozen=True)
 class SplitConfig(Config):
@@ -111,8 +118,8 @@ def make_split(data: Data, kind: str, config: SplitConfig | None = None) -> Spli
             if ids.size == 0:
                 raise DataError(
                     f"The {part} part of split {name!r} must not be empty: {(labels >= 0).sum():,}"
-                    " labelled nodes are too few for these fractions. Raise train_fraction or"
-                    " val_fraction by --set, or give a split of your own."
+                    f" labelled nodes are too few for these fractions. {_REMEDIES[part]} by --set,"
+                    " or give a split of your own."
                 )
         return checked_split(name, parts, data)
     path = Path(kind)
