@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,6 +83,7 @@ def train(
     model: str = "gcn",
     seed: int = 0,
     keep_history: bool = False,
+    on_epoch: Callable[[int], None] | None = None,
 ) -> RunResult:
     def build() -> nn.Module:
         if model == "a user's module":
@@ -96,6 +98,7 @@ def train(
         training or TrainingConfig(epochs=8),
         seed,
         keep_history=keep_history,
+        on_epoch=on_epoch,
     )
 
 
@@ -547,9 +550,14 @@ def test_pairs_that_are_none_are_refused(task: Task, pairs: Tensor, message: str
         start(task).edge_probabilities(pairs)
 
 
-def test_a_run_has_at_most_the_epochs_that_progress_counts(task: Task) -> None:
-    method = GAugO(config_of())
-    assert method.max_epochs(8) == train(task, config_of()).epochs == 12
+@pytest.mark.parametrize("variant", ["full", "random"])
+def test_progress_counts_every_epoch_of_both_halves(task: Task, variant: str) -> None:
+    config = config_of(variant=variant)
+    told: list[int] = []
+    result = train(task, config, on_epoch=told.append)
+    of_the_predictor = 0 if variant == "random" else config.pretrain_predictor_epochs
+    assert told == list(range(1, GAugO(config).max_epochs(8) + 1))
+    assert result.epochs == len(told) - of_the_predictor == 12
 
 
 # What goes wrong.

@@ -132,8 +132,11 @@ class GAugO(Method[GAugOConfig]):
     config_type = GAugOConfig
 
     def max_epochs(self, training_epochs: int) -> int:
-        """Epochs of all rounds at most: the classifier's pretraining and joint training."""
-        return self.config.pretrain_classifier_epochs + training_epochs
+        """Epochs at most: those of the predictor and of the classifier alone, and of both."""
+        alone = self.config.pretrain_classifier_epochs
+        if self.config.variant != "random":
+            alone += self.config.pretrain_predictor_epochs
+        return alone + training_epochs
 
     def prepare(self, visible: Visible, seed: int) -> GAugO:
         """Check that the graph will do; each run trains a predictor of its own."""
@@ -338,6 +341,7 @@ class GAugORun(AugmentedRun):
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             optimiser.zero_grad()  # joint training starts without a gradient of pretraining
+            self.tell_epoch()
 
 
 def warmed_up(epoch: int, num_epochs: int, warmup: float) -> float:

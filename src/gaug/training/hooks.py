@@ -20,7 +20,7 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
@@ -122,9 +122,12 @@ class AugmentedRun:
 
     Attributes:
         warning: What a user should know of this run, for instance that no edge was changed.
+        tell_epoch: To be called after each epoch in which the method trains something of its own,
+            for those who watch; the loop puts in what tells them.
     """
 
     warning: str | None = None
+    tell_epoch: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, visible: Visible, generator: torch.Generator) -> None:
         self.visible = visible

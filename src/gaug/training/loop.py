@@ -100,7 +100,7 @@ def train_run(
         config: Epochs, patience and selection.
         seed: Seed of the run.
         keep_history: Whether to return a row an epoch.
-        on_epoch: Called with the number of epochs done so far.
+        on_epoch: Called with the number of epochs done so far, those of the method among them.
     """
     if config.selection == "validation" and task.val.numel() == 0:
         raise TrainingError(
@@ -112,12 +112,14 @@ def train_run(
         generator = torch.Generator().manual_seed(seed)
         trainer = _Trainer(task, build, optimisation, config, keep_history, on_epoch)
         run = method.start(task.visible(), generator)
+        run.tell_epoch = trainer.count_own_epoch
         current = run.next_round(None)
         while current is not None:
             result = trainer.train_round(run, current)
             current = run.next_round(result) if trainer.warning is None else None
         with torch.no_grad():
             probabilities = run.combine(trainer.results)
+        del run.tell_epoch  # nobody watches any more
     return trainer.finish(probabilities, run)
 
 
@@ -143,10 +145,20 @@ class _Trainer:
         self.results: list[RoundResult] = []
         self.history: list[dict[str, float]] = []
         self.epochs = 0
+        self.own_epochs = 0  # of the method
         self.best_epoch = 0
         self.warning: str | None = None
         self.train_labels = task.labels[task.train]
         self.val_labels = task.labels[task.val]
+
+    def count_own_epoch(self) -> None:
+        """The method has trained something of its own for an epoch."""
+        self.own_epochs += 1
+        self._tell(0)
+
+    def _tell(self, epoch: int) -> None:
+        if self.on_epoch is not None:
+            self.on_epoch(self.own_epochs + self.epochs + epoch)
 
     def train_round(self, run: AugmentedRun, current: Round) -> RoundResult:
         if self.model is None or not current.keep_weights:
@@ -180,8 +192,7 @@ class _Trainer:
             if choosing and best.offer(score, val_loss, epoch, model):
                 self.best_epoch = epoch
                 run.on_best()
-            if self.on_epoch is not None:
-                self.on_epoch(self.epochs + epoch)
+            self._tell(epoch)
             patience = self.config.patience
             if choosing and patience is not None and epoch - best.epoch >= patience:
                 break
