@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -163,7 +163,7 @@ class _AllPairs:
         """
         slack, bands = _rounding_error(z), torch.split(z, self.side)
 
-        def find(share: list[Tile]) -> list[tuple[int, Tensor, Tensor]]:
+        def find(share: Iterator[Tile]) -> list[tuple[int, Tensor, Tensor]]:
             found, buffer = [], self._buffer(z)
             for tile in share:
                 p = self.probabilities(bands, tile, buffer)
@@ -187,7 +187,7 @@ class _AllPairs:
         r"""Gradient of the embeddings where that of $A'_{ij}$ is $\langle l_i, r_j \rangle$."""
         bands, lefts, rights = (torch.split(part.detach(), self.side) for part in (z, left, right))
 
-        def add_up(share: list[Tile]) -> Tensor:
+        def add_up(share: Iterator[Tile]) -> Tensor:
             grad, buffer, other = torch.zeros_like(z), self._buffer(z), self._buffer(z)
             grads = torch.split(grad, self.side)
             for tile in share:
@@ -208,10 +208,8 @@ class _AllPairs:
                 grads[tile.col].addmm_(slope.t(), bands[tile.row])
             return grad
 
-        total = torch.zeros_like(z)
-        for part in share_tiles(add_up, self.num_nodes, self.side, z.device):
-            total += part
-        return total.mul_(self.distribution.alpha)
+        parts = share_tiles(add_up, self.num_nodes, self.side, z.device)
+        return torch.stack(parts).sum(dim=0).mul_(self.distribution.alpha)
 
     def _buffer(self, z: Tensor) -> Tensor:
         return z.new_empty(self.side * self.side)

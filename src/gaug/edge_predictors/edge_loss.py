@@ -14,6 +14,7 @@ pairs and a correction over the positives alone; the forms differ in how they ta
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -75,7 +76,7 @@ class _ExactLoss(torch.autograd.Function):
     def forward(ctx: Any, z: Tensor, adjacency: Adjacency, weight: float, side: int) -> Tensor:
         pairs, bands = edges_by_tile(adjacency, side), torch.split(z.detach(), side)
 
-        def add_up(share: list[Tile]) -> tuple[float, Tensor]:
+        def add_up(share: Iterator[Tile]) -> tuple[float, Tensor]:
             total, grad, buffer = 0.0, torch.zeros_like(z), z.new_empty(side * side)
             grads = torch.split(grad, side)
             for tile in share:
@@ -94,12 +95,9 @@ class _ExactLoss(torch.autograd.Function):
                 total += value
             return total, grad
 
-        total, grad = 0.0, torch.zeros_like(z)
-        for part, slope in share_tiles(add_up, z.size(0), side, z.device):
-            total += part
-            grad += slope
-        ctx.save_for_backward(grad.mul_(2))
-        return z.new_tensor(total)
+        parts = share_tiles(add_up, z.size(0), side, z.device)
+        ctx.save_for_backward(sum(grad for _, grad in parts) * 2)
+        return z.new_tensor(sum(total for total, _ in parts))
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor, None, None, None]:

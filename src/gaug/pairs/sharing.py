@@ -1,12 +1,13 @@
 """Work on tiles of pairs, shared out among threads.
 
 A tile is too little work for several threads: they would wait for each other longer than they
-work. So each thread works alone, on one share of the tiles after the other.
+work. So each thread has tiles of its own, and works on them alone.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,20 +17,17 @@ import torch
 
 from gaug.pairs.tiles import Tile, tiles
 
-# Few, for each has results of its own; more than cores, so that a slow core holds up little.
-_SHARES = 8
-
 _Result = TypeVar("_Result")
 
 
 def share_tiles(
-    work: Callable[[list[Tile]], _Result], num_nodes: int, side: int, device: torch.device
-) -> Iterator[_Result]:
-    """What the work makes of each share of the tiles, without a gradient, in order.
+    work: Callable[[Iterator[Tile]], _Result], num_nodes: int, side: int, device: torch.device
+) -> list[_Result]:
+    """What each thread makes of its tiles, without a gradient.
 
-    The shares are the same whatever the number of threads and whoever is faster, and so is a sum
-    over the results. There are as many threads as PyTorch may use here; on another device than the
-    CPU, one.
+    There are as many threads as PyTorch may use here; on another device than the CPU, one. Who
+    has which tiles does not depend on who is faster, so a sum over the results is the same each
+    time.
 
     Args:
         work: Goes through the tiles that it is given.
@@ -37,13 +35,14 @@ def share_tiles(
         side: Nodes along a side of a tile.
         device: Where the work is done.
     """
-    every = list(tiles(num_nodes, side))
-    shares = [every[k::_SHARES] for k in range(min(_SHARES, len(every)))]
+    bands = -(-num_nodes // side)
     threads = torch.get_num_threads() if device.type == "cpu" else 1
+    shares = min(threads, bands * (bands + 1) // 2)
     alone = torch.no_grad()(work)
-    if min(threads, len(shares)) <= 1:
-        return map(alone, shares)
-    return _pool(threads).map(alone, shares)
+    if shares <= 1:
+        return [alone(tiles(num_nodes, side))]
+    parts = [itertools.islice(tiles(num_nodes, side), k, None, shares) for k in range(shares)]
+    return list(_pool(threads).map(alone, parts))
 
 
 @functools.cache
