@@ -198,7 +198,7 @@ def test_progress_counts_the_runs_that_were_taken_over(store):
     [
         ("none", [], 5),
         ("bgcn", ["graphs=2"], 15),
-        ("gaug-o", ["pretrain_classifier_epochs=3", "pretrain_predictor_epochs=2"], 8),
+        ("gaug-o", ["pretrain_classifier_epochs=3", "pretrain_predictor_epochs=2"], 10),
     ],
 )
 def test_progress_counts_the_epochs_of_all_rounds(method, settings, epochs):
