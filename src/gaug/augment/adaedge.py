@@ -14,7 +14,6 @@ from gaug.augment.changed_graph import ChangedGraphClassifier, difference
 from gaug.augment.method import Method, Trained
 from gaug.change import GraphChange
 from gaug.config import Range, Span, setting
-from gaug.graph import undirected_pairs
 from gaug.pairs.predicted import Predicted, pairs_to_add, pairs_to_remove
 from gaug.training.hooks import (
     AugmentedRun,
@@ -164,7 +163,7 @@ def find_change(
         num_edges: The |E| that the fractions are shares of.
         config: The settings.
     """
-    edges = undirected_pairs(adjacency.to_data().edge_index)
+    edges = adjacency.pairs
     none = edges[:, :0]
 
     def add(graph: Adjacency) -> Tensor:

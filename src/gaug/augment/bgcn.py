@@ -17,7 +17,6 @@ from gaug.augment.block_sampler import sample_graph
 from gaug.augment.method import Method, Trained
 from gaug.augment.remembered import RememberedClassifier
 from gaug.config import Range, Span, setting
-from gaug.graph import undirected_pairs
 from gaug.training.hooks import (
     AugmentedRun,
     MethodConfig,
@@ -108,7 +107,7 @@ class _BGCNRun(AugmentedRun):
         super().__init__(visible, generator)
         self.config = config
         # Flipped, they are in the order of drawn graphs.
-        self.edges = undirected_pairs(visible.adjacency.edge_index.flip(0)).cpu()
+        self.edges = visible.adjacency.pairs.cpu()
         self.model: BlockModel | None = None
         self.num_drawn = 0
 

@@ -23,7 +23,6 @@ from gaug.classifier.facts import GraphInfo
 from gaug.config import Range, Span, setting
 from gaug.edge_predictors.evaluation import random_pairs, roc_auc
 from gaug.errors import ConfigError, DataError, TrainingError
-from gaug.graph import undirected_pairs
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.training.hooks import (
     AugmentedRun,
@@ -270,7 +269,7 @@ class GAugORun(AugmentedRun):
         if self._z is None:
             return {}
         generator = torch.Generator().manual_seed(0)
-        edges = undirected_pairs(self.visible.adjacency.edge_index)
+        edges = self.visible.adjacency.pairs
         others = random_pairs(self.visible.adjacency.num_nodes, edges.size(1), generator)
         scores = InnerProductScores(self._z.detach().cpu())
         return {

@@ -25,9 +25,10 @@ Block = np.ndarray | scipy.sparse.csr_matrix
 # A column with more texts than this is a name or a sentence, not a category.
 _MOST_CATEGORIES = 1000
 
-# Of columns whose largest values differ by more than this factor a user should know.
 # Scaled columns are dense: no more numbers than this are made so without being asked.
 _MOST_SCALED = 50_000_000
+
+# Of columns whose largest values differ by more than this factor a user should know.
 _DIFFERENT_SCALES = 10
 
 
