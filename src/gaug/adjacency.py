@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gaug.attention import attend
 from gaug.errors import TrainingError
 from gaug.graph import undirected_pairs
 from gaug.sparse import Pattern, SparseMatrix
@@ -147,6 +148,21 @@ class Adjacency:
         if self_weight not in self._row_normalised:
             self._row_normalised[self_weight] = self._normalise_rows(self_weight)
         return self._row_normalised[self_weight] @ h
+
+    def attend(
+        self, z: Tensor, target_score: Tensor, source_score: Tensor, dropout: float = 0.0
+    ) -> Tensor:
+        """GAT's rule, softmax attention over a node and its neighbours.  [H, N, C]
+
+        Args:
+            z: What is attended to, head by head.  [H, N, C]
+            target_score: The attending node's part of the logit.  [H, N]
+            source_score: The attended node's part of the logit.  [H, N]
+            dropout: Share of the attention that is dropped.
+        """
+        pattern, weight = self.looped
+        weight_or_ones = None if self.weight is None else weight
+        return attend(pattern, z, target_score, source_score, weight_or_ones, dropout)
 
     @functools.cached_property
     def looped(self) -> tuple[Pattern, Tensor]:

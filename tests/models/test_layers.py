@@ -9,9 +9,10 @@ from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 from torch_geometric.utils import add_self_loops
 
 from gaug.adjacency import Adjacency, LayeredAdjacency
+from gaug.dropout import dropout
 from gaug.errors import ConfigError
 from gaug.models import MODEL_CONFIGS, build_model, model_config
-from gaug.models.base import Linear, ModelConfig, dropout
+from gaug.models.base import Linear, ModelConfig
 from gaug.models.gat import GAT, GATConfig
 from gaug.models.gcn import GCN, GCNConfig
 from gaug.models.graphsage import GraphSAGE, GraphSAGEConfig

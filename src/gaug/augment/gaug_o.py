@@ -114,7 +114,7 @@ class GAugO(Method[GAugOConfig]):
     The gradient of the classification loss reaches every pair, sampled or not, for classifiers
     that sum over neighbours (GCN, GraphSAGE, JK-Net); for GAT and modules of users it reaches the
     sampled edges. With ``variant=no-sampling`` every pair is used with its probability as weight,
-    by GAT and modules of users too, which then takes memory of N×N.
+    by GAT and modules of users too; a list of all pairs for the latter takes memory of N×N.
 
     With a warm-up of w > 0 the predictor's learning rate goes from 0 to its full value over the
     epochs along the part of a sigmoid from -w to w.

@@ -14,13 +14,15 @@ import torch
 from torch import Tensor
 
 from gaug.adjacency import Adjacency
+from gaug.attention import attend_to_all
 from gaug.augment.edge_distribution import EdgeDistribution
 from gaug.errors import ConfigError
 from gaug.sparse import Pattern, SparseMatrix
 
 # N×N arrays of float32 that a dense sample holds at its peak, forward and backward.
 _SAMPLE_ARRAYS = 16
-# The same where a model lists all pairs as edges, GAT with its 8 heads; a user's may take more.
+# The same where a module of a user's is given all pairs as edges. It is for one with 8 heads, which
+# PyTorch Geometric's layers keep side by side; most take less, some more.
 _LISTED_ARRAYS = 160
 
 
@@ -87,8 +89,9 @@ class Interpolated(SampledAdjacency):
 
     With ``max-normalised`` probabilities every sum is
     $\alpha (Z Z^\top - \operatorname{diag}) h + (1 - \alpha) A h$: all pairs in memory of N times
-    the embedding. A model that lists its edges, as GAT and modules of users do, is given all pairs
-    of a probability above 0, which takes memory of N×N and is refused where there is not enough.
+    the embedding. Attention takes them block by block. A module of a user's, which lists its edges,
+    is given all pairs of a probability above 0, which takes memory of N×N and is refused where
+    there is not enough.
 
     Args:
         z: Prepared embeddings.  [N, d]
@@ -105,12 +108,12 @@ class Interpolated(SampledAdjacency):
 
     @functools.cached_property
     def all_pairs(self) -> DenseSample:
-        """The probabilities as one dense matrix, for models that list their edges."""
+        """The probabilities as one dense matrix, for modules that list their edges."""
         check_memory(
             _LISTED_ARRAYS,
             self.num_nodes,
-            "variant=no-sampling with a model that lists its edges",
-            "Take --model gcn, gsage or jknet, or variant=full.",
+            "variant=no-sampling with a module that lists its edges",
+            "Take a model of this package (gcn, gsage, gat, jknet), or variant=full.",
         )
         known = self.z.new_zeros(self.num_nodes, self.num_nodes)
         known[self.original.pattern.row, self.original.pattern.col] = 1
@@ -131,10 +134,11 @@ class Interpolated(SampledAdjacency):
         """The probabilities of all pairs.  [nnz]"""
         return self.all_pairs.weight
 
-    @property
-    def looped(self) -> tuple[Pattern, Tensor]:
-        """The pattern of all pairs and the diagonal, and the weight of each of its entries."""
-        return self.all_pairs.looped
+    def attend(
+        self, z: Tensor, target_score: Tensor, source_score: Tensor, dropout: float = 0.0
+    ) -> Tensor:
+        """GAT's rule over all nodes, each attention times its probability.  [H, N, C]"""
+        return attend_to_all(self._rows_of_looped, z, target_score, source_score, dropout)
 
     def sum(self, h: Tensor) -> Tensor:
         """The weighted sum of h over all other nodes.  [N, d]"""
@@ -145,6 +149,17 @@ class Interpolated(SampledAdjacency):
     def degrees(self) -> Tensor:
         """The sum of the probabilities of each node's pairs.  [N]"""
         return self.sum(self.z.new_ones(self.num_nodes, 1)).squeeze(1)
+
+    def _rows_of_looped(self, rows: slice) -> Tensor:
+        """Rows of the matrix of probabilities, with ones on its diagonal.  [rows, N]"""
+        learned = self.alpha * (self.z[rows] @ self.z.t())
+        pattern = self.original.pattern
+        first, *_, end = pattern.crow[rows.start : rows.stop + 1].tolist()
+        known = torch.zeros_like(learned)
+        known[pattern.row[first:end] - rows.start, pattern.col[first:end]] = 1 - self.alpha
+        node = torch.arange(learned.size(0), device=learned.device)
+        p = learned + known
+        return p.index_put((node, node + rows.start), p.new_ones(()))
 
 
 def check_dense_memory(num_nodes: int) -> None:

@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from gaug.adjacency import Adjacency
 from gaug.config import Range, setting
-from gaug.models.attention import attend
-from gaug.models.base import GNN, Features, Linear, ModelConfig, dropout
+from gaug.dropout import dropout
+from gaug.models.base import GNN, Features, Linear, ModelConfig
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,7 @@ class AttentionLayer(nn.Module):
     def forward(self, h: Features, adjacency: Adjacency, attention_dropout: float) -> Tensor:
         """Attended features with bias.  [N, heads * out]"""
         heads, out_features, _ = self.from_target.shape
-        pattern, weight = adjacency.looped
         z = self.linear(h).view(-1, heads, out_features).transpose(0, 1).contiguous()  # [H, N, C]
-        attended = attend(
-            pattern,
-            z,
-            (z @ self.from_target).squeeze(2),
-            (z @ self.from_source).squeeze(2),
-            None if adjacency.weight is None else weight,
-            attention_dropout,
-        )  # [H, N, C]
+        target, source = (z @ part for part in (self.from_target, self.from_source))
+        attended = adjacency.attend(z, target.squeeze(2), source.squeeze(2), attention_dropout)
         return attended.transpose(0, 1).flatten(1) + self.linear.bias

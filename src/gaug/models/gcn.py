@@ -8,12 +8,12 @@ from typing import ClassVar
 from torch import Tensor
 
 from gaug.adjacency import Adjacency
+from gaug.dropout import dropout
 from gaug.models.base import (
     GNN,
     Features,
     ModelConfig,
     aggregate_linear,
-    dropout,
     make_layers,
 )
 

@@ -10,13 +10,13 @@ from torch import Tensor
 
 from gaug.adjacency import Adjacency
 from gaug.config import Range, setting
+from gaug.dropout import dropout
 from gaug.models.base import (
     GNN,
     Aggregate,
     Features,
     ModelConfig,
     aggregate_linear,
-    dropout,
     make_layers,
 )
 

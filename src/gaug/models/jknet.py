@@ -11,14 +11,13 @@ from torch import Tensor, nn
 
 from gaug.adjacency import Adjacency
 from gaug.config import Range, setting
+from gaug.dropout import dropout, dropout_dense
 from gaug.models.base import (
     GNN,
     Features,
     Linear,
     ModelConfig,
     aggregate_linear,
-    dropout,
-    dropout_dense,
 )
 
 

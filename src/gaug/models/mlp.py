@@ -8,7 +8,8 @@ from typing import ClassVar
 from torch import Tensor
 
 from gaug.adjacency import Adjacency
-from gaug.models.base import GNN, Features, ModelConfig, dropout, make_layers
+from gaug.dropout import dropout
+from gaug.models.base import GNN, Features, ModelConfig, make_layers
 
 
 @dataclass(frozen=True)

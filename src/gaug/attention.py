@@ -1,18 +1,24 @@
-"""Attention over the neighbours of a node, in memory proportional to edges times heads."""
+"""Attention of nodes over others: over their neighbours, or over all nodes.
+
+`attend` takes memory proportional to edges times heads, `attend_to_all` that of a block of nodes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
-from gaug.models.base import dropout_dense
+from gaug.dropout import dropout_dense
 from gaug.sparse import Pattern, multiply, sampled_products
 
 _SLOPE = 0.2  # of the leaky ReLU, as published
 _TINY = 1e-30  # below this a sum of exponentials has lost its precision
+_BLOCK = 1 << 19  # entries of a block of attention to all, over all heads: what a cache holds
 
 
 def attend(
@@ -113,3 +119,39 @@ class _Attend(torch.autograd.Function):
         sums_back = grad_sums.index_select(1, order).flatten()
         grad_source = multiply(blocks.transpose, sums_back, ones).view(heads, num_nodes)
         return grad_z, grad_target, grad_source, grad_weight, None, None
+
+
+def attend_to_all(
+    weights_of: Callable[[slice], Tensor],
+    z: Tensor,
+    target_score: Tensor,
+    source_score: Tensor,
+    dropout: float = 0.0,
+) -> Tensor:
+    """`attend` with a weight for every pair of nodes.  [H, N, C]
+
+    A block of nodes at a time attends; the backward pass computes each block anew.
+
+    Args:
+        weights_of: The weights of some nodes for all, as rows; those of nodes for themselves are
+            not 0.
+        z: What is attended to.  [H, N, C]
+        target_score: The attending node's part of the logit.  [H, N]
+        source_score: The attended node's part of the logit.  [H, N]
+        dropout: Share of the attention that is dropped.
+    """
+    heads, num_nodes, _ = z.shape
+
+    def attend_from(rows: slice) -> Tensor:
+        weights = weights_of(rows)
+        # A factor of an exponential is a summand of its exponent. The logarithm of 0 is filled in,
+        # for its own gradient is not a number.
+        positive = weights.clamp(min=torch.finfo(weights.dtype).tiny)
+        log_weights = positive.log().masked_fill(weights == 0, -torch.inf)
+        sums = target_score[:, rows].unsqueeze(2) + source_score.unsqueeze(1)  # [H, rows, N]
+        attention = (functional.leaky_relu(sums, _SLOPE) + log_weights).softmax(dim=2)
+        return dropout_dense(attention, dropout, True) @ z
+
+    size = max(1, _BLOCK // (heads * num_nodes))
+    blocks = [slice(start, start + size) for start in range(0, num_nodes, size)]
+    return torch.cat([checkpoint(attend_from, rows, use_reentrant=False) for rows in blocks], dim=1)
