@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from gaug.errors import DataError, TrainingError
+from gaug.pairs import ranking
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import (
     bottom_edges,
@@ -149,6 +150,36 @@ def test_inner_products_rank_the_same_whatever_the_block(
     ranked = top_non_edges(scores, edges, num_nodes, count, block_elements=block)
     assert as_list(ranked.pairs) == expected
     torch.testing.assert_close(ranked.logits, exact[ranked.pairs[0], ranked.pairs[1]])
+
+
+@pytest.mark.parametrize("undecided", [1, 50, 10**6])
+@pytest.mark.parametrize("count", [1, 30, 300])
+def test_pairs_that_tie_up_to_rounding_are_not_all_held(
+    count: int, undecided: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nodes of four kinds have only ten different scores, thousands of pairs each."""
+    monkeypatch.setattr(ranking, "_UNDECIDED", undecided)
+    generator = torch.Generator().manual_seed(0)
+    kinds = torch.randn(4, 6, generator=generator) / 3
+    scores = InnerProductScores(kinds[torch.randint(4, (200,), generator=generator)])
+    held = []
+    cut = ranking._BestPairs._cut
+
+    def watched(self: ranking._BestPairs) -> None:
+        cut(self)
+        held.append(self.keys.size)
+
+    monkeypatch.setattr(ranking._BestPairs, "_cut", watched)
+    edges = torch.tensor([[0, 3, 5], [1, 9, 6]])
+    found = top_non_edges(scores, edges, 200, count, block_elements=2000)
+    pairs = torch.triu_indices(200, 200, 1)
+    keys = pairs[0] * 200 + pairs[1]
+    free = ~torch.isin(keys, edges[0] * 200 + edges[1])
+    pairs, keys = pairs[:, free], keys[free]
+    exact = scores.edge_logits(pairs).double()
+    order = np.lexsort((keys.numpy(), -exact.numpy()))[:count]
+    assert torch.equal(found.pairs, pairs[:, order])
+    assert max(held) <= max(2 * count, undecided)
 
 
 def test_the_number_of_threads_does_not_change_a_ranking() -> None:

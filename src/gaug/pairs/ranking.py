@@ -31,6 +31,8 @@ def part_of_work(on_share: OnShare | None, place: int, count: int) -> OnShare | 
 # Scores computed at a time, by default: what fits a core's own cache, or a few whole rows.
 _BLOCK_ELEMENTS = 1 << 18
 _BLOCK_ROWS = 16
+# Pairs beyond those asked for that are held until exact scores decide about them.
+_UNDECIDED = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def top_non_edges(
     check_count(count, num_nodes, edges, among_first)
     block_elements = block_elements or max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
     edge_keys = pair_keys(edges, num_nodes).sort().values.numpy()
-    best = _BestPairs(count, scores.slack)
+    best = _BestPairs(count, scores.slack, lambda keys: _exact(scores, keys, num_nodes))
     # A pair is looked at from its smaller id.
     for start, stop in row_blocks(num_nodes, block_elements, among_first):
         block = scores.score_rows(start, stop, start)  # [b, N - start]
@@ -204,12 +206,16 @@ class _BestPairs:
     """The pairs seen so far that may be among the best; cut down when there are many.
 
     A score may be wrong by the slack. A pair whose score is under the count-th best by more than
-    twice that is worse than count others, whatever the exact scores are.
+    twice that is worse than count others, whatever the exact scores are. Where so many scores are
+    that near to each other that this does not cut much, exact scores decide.
     """
 
-    def __init__(self, count: int, slack: float) -> None:
+    def __init__(
+        self, count: int, slack: float, exact: Callable[[np.ndarray], np.ndarray]
+    ) -> None:
         self.count = count
         self.slack = slack
+        self.exact = exact
         self.threshold = -np.inf
         self.values = np.empty(0, dtype=np.float32)
         self.keys = np.empty(0, dtype=np.int64)
@@ -231,16 +237,24 @@ class _BestPairs:
         keys = np.concatenate([self.keys, *(keys for _, keys in self.waiting)])
         self.waiting, self.num_waiting = [], 0
         if values.size >= self.count > 0:
-            limit = np.partition(values, values.size - self.count)[values.size - self.count]
+            limit = self._limit(values)
             # Rounded down, so that float32 cannot lift it over a score that belongs here.
             self.threshold = float(np.nextafter(limit - np.float32(2 * self.slack), -np.inf))
-            if self.slack == 0:
+            kept = values >= self.threshold
+            values, keys = values[kept], keys[kept]
+            decided = self.slack == 0
+            if decided:
                 self.threshold = float(limit)
+            elif values.size > max(2 * self.count, _UNDECIDED):
+                values = self.exact(keys).astype(np.float32)
+                limit, decided = self._limit(values), True
+            if decided:
                 values, keys = self._without_lost_ties(values, keys, limit)
-            else:
-                kept = values >= self.threshold
-                values, keys = values[kept], keys[kept]
         self.values, self.keys = values, keys
+
+    def _limit(self, values: np.ndarray) -> np.float32:
+        """The count-th best."""
+        return np.float32(np.partition(values, values.size - self.count)[-self.count])
 
     def _without_lost_ties(
         self, values: np.ndarray, keys: np.ndarray, limit: np.float32
