@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
@@ -77,6 +78,8 @@ class _Attend(torch.autograd.Function):
         scores = exponentials if weight is None else exponentials * weight
         total = multiply(blocks, scores.flatten(), ones)  # [H * N, 1]
         if bool((total < _TINY).any()):
+            if weight is not None:  # an entry of weight 0 is not there, however large its logit
+                logits = logits.masked_fill(weight == 0, -torch.inf)
             shift = torch.segment_reduce(
                 logits.t().contiguous(), "max", offsets=pattern.crow, axis=0
             ).t()
@@ -93,6 +96,7 @@ class _Attend(torch.autograd.Function):
         return attended.view(heads, num_nodes, width)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
         z, total, attended, exponentials, weight, mask, dropped, slope = ctx.saved_tensors
         pattern: Pattern = ctx.pattern

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 
@@ -184,6 +185,7 @@ class _SpMM(torch.autograd.Function):
         return multiply(pattern, values, dense)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, Tensor | None, None, None]:
         (grad,) = grads
         values, dense = ctx.saved_tensors

@@ -256,6 +256,18 @@ def test_the_best_round_is_what_is_predicted_on_its_own_graph() -> None:
     assert len(original - changed) == last["num_removed"] > 0
 
 
+def test_the_chosen_epoch_is_that_of_the_best_round_not_of_the_last() -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=200, homophily=0.7))
+    task = Task.of(make_split(data, "stratified", SplitConfig()).apply(data))
+    result = train(task, AdaEdgeConfig(add_fraction=0.3, remove_fraction=0.3, rounds=9))
+    scores = [(row["val_score"], -row["val_loss"]) for row in result.history]
+    rounds = [scores[start : start + 40] for start in range(0, len(scores), 40)]
+    assert len(rounds) == len(result.rounds) > 1
+    assert max(rounds[-1]) < max(scores)  # it ended because the last one did not improve
+    best = max(rounds, key=max)
+    assert best[result.best_epoch - 1] == max(best)
+
+
 def test_a_graph_with_several_labels_a_node_is_changed_too() -> None:
     data = planted_graph(SyntheticConfig(num_nodes=120, homophily=0.9))
     first = functional.one_hot(data.y, 4)

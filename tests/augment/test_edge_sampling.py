@@ -378,8 +378,9 @@ def test_the_gradient_is_that_of_the_relaxed_sample_by_finite_differences(
         torch.testing.assert_close(grad[smooth], expected[smooth], rtol=1e-4, atol=1e-7)
 
 
+@pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("model", MODELS)
-def test_how_far_the_gradient_reaches(model: str) -> None:
+def test_how_far_the_gradient_reaches(model: str, reading: str) -> None:
     """To every pair where a model sums over neighbours; to the sampled edges where it lists them.
 
     Two nodes that are not joined in the sample have embeddings along an axis of their own. Nothing
@@ -389,12 +390,12 @@ def test_how_far_the_gradient_reaches(model: str) -> None:
     z = torch.zeros(NUM_NODES, 3, dtype=torch.float64)
     z[:, 0] = torch.linspace(0.2, 0.9, NUM_NODES)
     z[4, 1], z[9, 2] = 0.5, 0.7
-    distribution = EdgeDistribution(0.5, 1.0, "sigmoid")
+    distribution = EdgeDistribution(0.5, 1.0, reading)
     x, y = task_of_nodes()
     joined = set()
     for seed, sampler in itertools.product(range(8), ENGINES.values()):
         leaf = z.clone().requires_grad_()
-        sample = sampler(leaf, adjacency, distribution, seed)
+        sample = sampler(distribution.prepare(leaf), adjacency, distribution, seed)
         loss = classification_loss(apply_model(model_of(model), x, sample), y)
         (grad,) = torch.autograd.grad(loss, leaf)
         is_edge = bool(dense_of(sample)[4, 9])
@@ -441,6 +442,19 @@ def test_a_second_backward_pass_adds_the_same_gradient_once_more() -> None:
     (second,) = torch.autograd.grad(loss, z)
     assert torch.equal(first, second)
     assert bool(first.any())
+
+
+def test_a_backward_pass_without_the_embeddings_leaves_nothing_for_the_next() -> None:
+    adjacency, (x, y), module = random_graph(NUM_NODES), task_of_nodes(), model_of("gcn")
+    results = []
+    for sampler in ENGINES.values():
+        z = embeddings(NUM_NODES, "sigmoid").requires_grad_()
+        sample = sampler(z, adjacency, EdgeDistribution(0.5, 1.0, "sigmoid"), 0)
+        loss = classification_loss(apply_model(module, x, sample), y)
+        torch.autograd.grad(loss, list(module.parameters()), retain_graph=True)
+        results.append(torch.autograd.grad(loss, z))
+    torch.testing.assert_close(*results)
+    assert bool(results[0][0].any())
 
 
 def test_probabilities_of_0_and_1_get_no_gradient_and_no_nan() -> None:

@@ -68,3 +68,11 @@ def test_exact_survives_scores_that_overflow_an_exponential() -> None:
 def test_an_unknown_form_is_refused() -> None:
     with pytest.raises(ValueError, match=r"Unknown edge loss 'all'. Choose from: dense, exact"):
         edge_loss(torch.zeros(2, 1), random_graph(2, 0), "all")
+
+
+def test_a_second_derivative_of_the_exact_form_is_refused_not_wrong() -> None:
+    z = torch.randn(5, 2, dtype=torch.float64, requires_grad=True)
+    loss = edge_loss(z, random_graph(5, 0), "exact").square()
+    (grad,) = torch.autograd.grad(loss, z, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        torch.autograd.grad(grad.sum(), z)

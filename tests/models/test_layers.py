@@ -197,6 +197,16 @@ def test_attention_survives_scores_that_overflow_an_exponential(edges: Tensor) -
     torch.testing.assert_close(model(x, edges), conv(x, edges))
 
 
+def test_an_edge_of_weight_0_is_not_there_however_large_its_score(edges: Tensor) -> None:
+    torch.manual_seed(1)
+    model = GAT(IN, OUT, GATConfig(layers=1)).eval()
+    x = 1000 * torch.randn(NUM_NODES, IN)
+    weight = (torch.arange(edges.size(1)) % 3 > 0).float()
+    without = model(x, edges[:, weight > 0])
+    assert bool(torch.isfinite(without).all())
+    torch.testing.assert_close(model(x, edges, weight), without)
+
+
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.6, 0.99])
 def test_dropout_drops_the_asked_share_and_keeps_the_expectation(share: float) -> None:
     count = 200_000

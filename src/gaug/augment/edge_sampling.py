@@ -15,11 +15,12 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from gaug.adjacency import Adjacency, symmetric_pattern
 from gaug.augment.edge_distribution import EdgeDistribution
@@ -244,6 +245,7 @@ class _Link(torch.autograd.Function):
         return z.new_zeros(())
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *_: Any) -> tuple[Tensor, None, None]:
         (z,) = ctx.saved_tensors
         factors = list(ctx.factors)
@@ -273,16 +275,25 @@ class _Sum(torch.autograd.Function):
         return multiply(pattern, None, h)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, Tensor | None, None, None]:
         (grad,) = grads
         (h,) = ctx.saved_tensors
         grad_link = grad_h = None
         if ctx.needs_input_grad[0]:
+            if not ctx.factors:
+                # A pass that does not ask for the embeddings never comes to the link.
+                _at_the_end_of_the_pass(ctx.factors.clear)
             ctx.factors.append((grad, h))
             grad_link = grad.new_zeros(())
         if ctx.needs_input_grad[1]:
             grad_h = multiply(ctx.pattern, None, grad)
         return grad_link, grad_h, None, None
+
+
+def _at_the_end_of_the_pass(call: Callable[[], None]) -> None:
+    """Have something called when autograd is done with the backward pass that it is in."""
+    torch.autograd.Variable._execution_engine.queue_callback(call)  # type: ignore[attr-defined]
 
 
 def _product(left: Tensor, right: Tensor, out: Tensor, scale: float = 1.0) -> Tensor:

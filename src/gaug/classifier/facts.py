@@ -54,7 +54,7 @@ class Facts:
         num_nodes: Nodes of the graph.
         graph_hash: Fingerprint of its nodes, edges and features.
         seed: Seed of the fit.
-        best_epoch: The chosen epoch.
+        best_epoch: The chosen epoch, counted within the best round of training.
         epochs: Epochs trained in all rounds.
         val_score: Micro-F1 in percent on the validation nodes, where there were some.
         test_score: The same on the test nodes.

@@ -161,7 +161,7 @@ def _print(summary: dict[str, Any], out: Path) -> None:
     console = Console(soft_wrap=True, highlight=False)
     console.print(
         f"{summary['graph']}, {summary['model']}, method {summary['method']},"
-        f" split {summary['split']}: epoch {summary['best_epoch']} of {summary['epochs']},"
+        f" split {summary['split']}: epoch {summary['best_epoch']} chosen, {summary['epochs']} trained,"
         f" {summary['seconds']:.1f} s",
         markup=False,
     )

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from gaug.adjacency import Adjacency
@@ -100,6 +101,7 @@ class _ExactLoss(torch.autograd.Function):
         return z.new_tensor(sum(total for total, _ in parts))
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor, None, None, None]:
         (grad,) = ctx.saved_tensors
         return grads[0] * grad, None, None, None

@@ -210,9 +210,7 @@ class _BestPairs:
     that near to each other that this does not cut much, exact scores decide.
     """
 
-    def __init__(
-        self, count: int, slack: float, exact: Callable[[np.ndarray], np.ndarray]
-    ) -> None:
+    def __init__(self, count: int, slack: float, exact: Callable[[np.ndarray], np.ndarray]) -> None:
         self.count = count
         self.slack = slack
         self.exact = exact

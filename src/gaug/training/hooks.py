@@ -95,6 +95,7 @@ class RoundResult:
         val_loss: Loss there; NaN likewise.
         predict: Its chosen weights as a function.
         weights: Its chosen weights by name.
+        best_epoch: The epoch that they are from, counted from 1 within the round.
     """
 
     round: Round
@@ -102,6 +103,7 @@ class RoundResult:
     val_loss: float
     predict: Predict
     weights: Mapping[str, Tensor] = field(default_factory=dict)
+    best_epoch: int = 0
 
     def improves_on(self, earlier: RoundResult) -> bool:
         """Whether it counts rather than an earlier one: by validation score, then by loss.

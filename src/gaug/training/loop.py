@@ -16,7 +16,7 @@ from gaug.config import Config, Range, setting
 from gaug.errors import TrainingError
 from gaug.models.base import GNN, Features
 from gaug.sparse import SparseMatrix
-from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult
+from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult, best_round
 from gaug.training.metrics import edge_counts, micro_f1
 from gaug.training.task import Task
 
@@ -53,7 +53,7 @@ class RunResult:
     Attributes:
         val_score: Micro-F1 in percent on the validation nodes; None without validation nodes.
         test_score: Micro-F1 in percent on the test nodes, read once, at the chosen epoch.
-        best_epoch: The chosen epoch of the last round that was chosen from, counted from 1.
+        best_epoch: The chosen epoch of the best round, counted from 1 within it.
         epochs: Epochs trained in all rounds.
         probabilities: Class probabilities of every node.  [N, C]
         rounds: The rounds with their chosen weights as functions.
@@ -146,7 +146,6 @@ class _Trainer:
         self.history: list[dict[str, float]] = []
         self.epochs = 0
         self.own_epochs = 0  # of the method
-        self.best_epoch = 0
         self.warning: str | None = None
         self.train_labels = task.labels[task.train]
         self.val_labels = task.labels[task.val]
@@ -175,7 +174,7 @@ class _Trainer:
         num_epochs = self.config.epochs if current.epochs is None else current.epochs
         current = dataclasses.replace(current, epochs=num_epochs)
         for epoch in range(1, num_epochs + 1):
-            loss, extra, graph = self._step(model, optimiser, run, current, epoch)
+            loss, extra, counts = self._step(model, optimiser, run, current, epoch)
             if not math.isfinite(loss + extra):
                 if current.pretraining or (choosing and best.state is None):
                     raise TrainingError(_broken(loss, extra, epoch, current))
@@ -187,10 +186,9 @@ class _Trainer:
                 score, val_loss = self._validate(model, current.adjacency)
             if self.keep_history:
                 row = {"epoch": self.epochs + epoch, "train_loss": loss, "extra_loss": extra}
-                row |= {"val_score": score, "val_loss": val_loss} | self._count_edges(graph)
+                row |= {"val_score": score, "val_loss": val_loss} | counts
                 self.history.append(row | run.log())
             if choosing and best.offer(score, val_loss, epoch, model):
-                self.best_epoch = epoch
                 run.on_best()
             self._tell(epoch)
             patience = self.config.patience
@@ -206,7 +204,7 @@ class _Trainer:
         run: AugmentedRun,
         current: Round,
         epoch: int,
-    ) -> tuple[float, float, Adjacency]:
+    ) -> tuple[float, float, dict[str, float]]:
         model.train()
         optimiser.zero_grad()
         adjacency = run.training_graph(current, epoch)
@@ -218,7 +216,9 @@ class _Trainer:
             total.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             run.after_step()
-        return loss.item(), 0.0 if extra is None else extra.item(), adjacency
+        # The graph itself is not handed on: it would be there beside that of the next epoch.
+        counts = self._count_edges(adjacency) if self.keep_history else {}
+        return loss.item(), 0.0 if extra is None else extra.item(), counts
 
     def _count_edges(self, adjacency: Adjacency) -> dict[str, float]:
         pairs = adjacency.listed_pairs
@@ -241,13 +241,12 @@ class _Trainer:
         if choosing:
             assert best.state is not None, "the first epoch is better than none"
             model.load_state_dict(best.state)
-            score, loss = best.score, best.loss
+            score, loss, epoch = best.score, best.loss, best.epoch
         else:
             # Who takes the last epoch wants nothing chosen by validation, rounds neither.
             score = loss = math.nan
             if self.config.selection == "validation":
                 score, loss = self._validate(model, current.adjacency)
-            self.best_epoch = epoch
         state = {name: value.clone() for name, value in model.state_dict().items()}
 
         def predict(adjacency: Adjacency, *, dropout: bool = False) -> Tensor:
@@ -259,7 +258,7 @@ class _Trainer:
             model.load_state_dict(kept)
             return logits.sigmoid() if self.task.multilabel else logits.softmax(dim=1)
 
-        result = RoundResult(current, score, loss, predict, state)
+        result = RoundResult(current, score, loss, predict, state, epoch)
         self.results.append(result)
         return result
 
@@ -271,7 +270,7 @@ class _Trainer:
         return RunResult(
             val_score=micro_f1(scores[task.val], self.val_labels) if has_val else None,
             test_score=micro_f1(scores[task.test], task.labels[task.test]),
-            best_epoch=self.best_epoch,
+            best_epoch=best_round(self.results).best_epoch,
             epochs=self.epochs,
             probabilities=probabilities,
             rounds=self.results,
