@@ -293,7 +293,7 @@ class _Sum(torch.autograd.Function):
 
 def _at_the_end_of_the_pass(call: Callable[[], None]) -> None:
     """Have something called when autograd is done with the backward pass that it is in."""
-    torch.autograd.Variable._execution_engine.queue_callback(call)  # type: ignore[attr-defined]
+    torch.autograd.Variable._execution_engine.queue_callback(call)
 
 
 def _product(left: Tensor, right: Tensor, out: Tensor, scale: float = 1.0) -> Tensor:

@@ -161,8 +161,8 @@ def _print(summary: dict[str, Any], out: Path) -> None:
     console = Console(soft_wrap=True, highlight=False)
     console.print(
         f"{summary['graph']}, {summary['model']}, method {summary['method']},"
-        f" split {summary['split']}: epoch {summary['best_epoch']} chosen, {summary['epochs']} trained,"
-        f" {summary['seconds']:.1f} s",
+        f" split {summary['split']}: epoch {summary['best_epoch']} chosen,"
+        f" {summary['epochs']} trained, {summary['seconds']:.1f} s",
         markup=False,
     )
     for title, part in (("test micro-F1      ", "test"), ("validation micro-F1", "val")):

@@ -252,7 +252,8 @@ class _BestPairs:
 
     def _limit(self, values: np.ndarray) -> np.float32:
         """The count-th best."""
-        return np.float32(np.partition(values, values.size - self.count)[-self.count])
+        limit: np.float32 = np.partition(values, values.size - self.count)[-self.count]
+        return limit
 
     def _without_lost_ties(
         self, values: np.ndarray, keys: np.ndarray, limit: np.float32
