@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 from torch import Tensor
@@ -176,6 +178,17 @@ def test_a_graph_without_edges_and_the_original_graph_again_are_warned_of() -> N
         assert run.next_round(result(first, Fixed(memberships))) is not None
         assert run.warning is not None
         assert words in run.warning
+
+
+def test_left_out_edge_weights_are_told() -> None:
+    task = planted_task()
+    data = task.adjacency.to_data()
+    data.edge_weight = torch.full((data.num_edges,), 0.5)
+    weighted = dataclasses.replace(task.visible(), adjacency=Adjacency.of(data))
+    warning = BGCN().start(weighted, torch.Generator()).warning
+    assert warning is not None
+    assert warning.startswith("BGCN left out the edge weights")
+    assert BGCN().start(task.visible(), torch.Generator()).warning is None
 
 
 def test_fewer_communities_than_classes_are_refused_before_training() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+from types import SimpleNamespace
+
+import psutil
 import pytest
 import torch
 from sklearn.metrics import roc_auc_score
@@ -12,6 +16,8 @@ from torch_geometric.nn import GCNConv
 from gaug import GCN, EdgeSampler, drop_edges, load_graph
 from gaug.errors import ConfigError, DataError
 from gaug.graph import undirected_pairs
+
+PAIRS = torch.triu_indices(34, 34, 1)
 
 
 @pytest.fixture
@@ -67,15 +73,65 @@ def test_the_edge_loss_teaches_which_pairs_are_edges(data: Data) -> None:
     assert auc() > before
 
 
-def test_the_same_seed_gives_the_same_graphs(data: Data) -> None:
-    torch.manual_seed(1)
-    first = EdgeSampler(data, seed=3)
-    torch.manual_seed(2)
-    second, other = EdgeSampler(data, seed=3), EdgeSampler(data, seed=4)
-    graphs = [sampler().edge_index for sampler in (first, second, other)]
+@pytest.mark.parametrize("edge_model", ["gae", "vgae"])
+def test_the_same_seed_gives_the_same_graphs(data: Data, edge_model: str) -> None:
+    first, second, other = (EdgeSampler(data, seed=s, edge_model=edge_model) for s in (3, 3, 4))
+    graphs = []
+    for number, sampler in enumerate((first, second, other)):
+        torch.manual_seed(number)  # which is not that of the sampler
+        graphs.append(sampler().edge_index)
     assert torch.equal(graphs[0], graphs[1])
     assert not torch.equal(graphs[0], graphs[2])
     assert not torch.equal(first().edge_index, graphs[0])
+
+
+def test_asking_for_probabilities_does_not_change_the_loss(data: Data) -> None:
+    """A VGAE's loss has a part that does not come from the embeddings themselves."""
+    gradients = []
+    for asks in (False, True):
+        sampler = EdgeSampler(data, edge_model="vgae")
+        sampler()
+        if asks:
+            sampler.edge_probabilities(data.edge_index)
+        sampler.edge_loss().backward()
+        gradients.append([weight.grad for weight in sampler.parameters()])
+    torch.testing.assert_close(gradients[0], gradients[1], rtol=0, atol=0)
+
+
+def test_a_copy_goes_on_by_itself(data: Data) -> None:
+    sampler = EdgeSampler(data, alpha=0.8)
+    sampler()
+    twin = copy.deepcopy(sampler)
+    assert torch.equal(twin().edge_index, sampler().edge_index)
+    sampler.encoder.mean.weight.data.zero_()
+    assert not torch.equal(twin.edge_probabilities(PAIRS), sampler.edge_probabilities(PAIRS))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"variant": "no-edge-loss"}, "leave edge_loss\\(\\) out of your loss"),
+        ({"beta": 2.0}, "beta is a setting of GAug-O's own loop"),
+        ({"warmup": 2.0}, "warmup is a setting of GAug-O's own loop"),
+    ],
+)
+def test_what_is_up_to_the_loop_is_refused(
+    data: Data, settings: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        EdgeSampler(data, **settings)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"engine": "dense"}, {"edge_probability": "sigmoid"}], ids=str
+)
+def test_what_does_not_fit_is_refused(
+    data: Data, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10**4))
+    EdgeSampler(data)
+    with pytest.raises(ConfigError, match=r"needs about 0\.0 GB for 34 nodes"):
+        EdgeSampler(data, **settings)
 
 
 def test_what_cannot_be_sampled_is_refused(data: Data) -> None:
@@ -100,6 +156,18 @@ def test_dropped_edges_go_in_both_directions_and_take_their_weights(data: Data) 
     again = drop_edges(data, 0.3, torch.Generator().manual_seed(0))
     assert torch.equal(again.edge_index, part.edge_index)
     assert torch.equal(drop_edges(data, 0.0).edge_index, before)
+
+
+def test_everything_that_belongs_to_edges_goes_with_them(data: Data) -> None:
+    """Whatever its shape: with the edges first, or last as in an index, or a list."""
+    data.edge_attr = data.edge_index.t().float()
+    data.edge_label_index = data.edge_index.clone()
+    data.edge_name = [f"{u}-{v}" for u, v in data.edge_index.t().tolist()]
+    part = drop_edges(data, 0.5, torch.Generator().manual_seed(0))
+    assert part.num_edges == 78
+    assert torch.equal(part.edge_attr, part.edge_index.t().float())
+    assert torch.equal(part.edge_label_index, part.edge_index)
+    assert part.edge_name == [f"{u}-{v}" for u, v in part.edge_index.t().tolist()]
 
 
 def test_a_share_out_of_range_is_refused(data: Data) -> None:

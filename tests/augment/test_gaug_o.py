@@ -585,9 +585,9 @@ class Breaking:
         whole = EdgeEncoder.forward
         self.calls = 0
 
-        def forward(encoder: EdgeEncoder, x: Tensor, adjacency: Adjacency) -> Tensor:
+        def forward(encoder: EdgeEncoder, *inputs: Any) -> Tensor:
             self.calls += encoder.training
-            z = whole(encoder, x, adjacency)
+            z = whole(encoder, *inputs)
             return z * math.nan if encoder.training and self.calls > whole_calls else z
 
         monkeypatch.setattr(EdgeEncoder, "forward", forward)
@@ -681,6 +681,23 @@ def test_a_weighted_graph_is_refused(task: Task) -> None:
         GAugO().prepare(weighted, 0)
 
 
+def test_a_run_that_samples_the_original_graph_says_so(task: Task) -> None:
+    warning = GAugO(config_of(alpha=0.0)).start(task.visible(), torch.Generator()).warning
+    assert warning is not None
+    assert warning.startswith("GAug-O changed no edge: with alpha=0")
+    assert GAugO(config_of(alpha=0.1)).start(task.visible(), torch.Generator()).warning is None
+
+
+def test_half_of_all_pairs_are_refused_where_they_do_not_fit(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10_000))
+    message = r"which joins about half of all pairs, needs about 0\.0 GB for 60 nodes"
+    with pytest.raises(ConfigError, match=message):
+        GAugO(config_of(edge_probability="sigmoid")).prepare(task.visible(), 0)
+    GAugO(config_of(edge_probability="sigmoid", alpha=0.0)).prepare(task.visible(), 0)
+
+
 def test_the_dense_engine_refuses_a_graph_that_does_not_fit_before_training(
     task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -689,3 +706,5 @@ def test_the_dense_engine_refuses_a_graph_that_does_not_fit_before_training(
     message = r"engine=dense needs about 0.0 GB for 60 nodes, and 0.0 GB are free. Take engine="
     with pytest.raises(ConfigError, match=message):
         GAugO(config_of(engine="dense")).prepare(task.visible(), 0)
+    # Where nothing is sampled there is nothing to hold.
+    GAugO(config_of(engine="dense", variant="no-sampling")).prepare(task.visible(), 0)

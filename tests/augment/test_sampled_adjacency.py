@@ -187,6 +187,18 @@ def test_the_dense_engine_refuses_what_does_not_fit_with_the_figures(little_memo
         check_dense_memory(10_000)
 
 
+def test_a_graph_of_all_pairs_is_refused_only_where_it_does_not_fit(little_memory: None) -> None:
+    graph = Adjacency.of_pairs(torch.tensor([[0], [1]]), 10_000)
+    wide = interpolated(torch.ones(10_000, 2), graph, 0.5)
+    with pytest.raises(ConfigError, match=r"A list of all pairs needs about 6.4 GB for 10,000"):
+        wide.to_data()
+    # A module with a list of as many pairs would take 1.4 GB and is refused.
+    fits = interpolated(torch.ones(1500, 2), Adjacency.of_pairs(graph.pairs, 1500), 0.5)
+    assert fits.to_data().edge_index.size(1) == 1500 * 1499
+    with pytest.raises(ConfigError, match="a module that lists its edges"):
+        _ = fits.edge_index
+
+
 def test_listing_all_pairs_is_refused_where_they_do_not_fit(little_memory: None) -> None:
     graph = Adjacency.of_pairs(torch.tensor([[0], [1]]), 5000)
     wide = interpolated(torch.ones(5000, 2), graph, 0.5)

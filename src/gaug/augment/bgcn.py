@@ -106,8 +106,11 @@ class _BGCNRun(AugmentedRun):
     def __init__(self, visible: Visible, generator: torch.Generator, config: BGCNConfig) -> None:
         super().__init__(visible, generator)
         self.config = config
-        # Flipped, they are in the order of drawn graphs.
         self.edges = visible.adjacency.pairs.cpu()
+        if visible.adjacency.weight is not None:
+            self.warning = (
+                "BGCN left out the edge weights of this graph: the graphs that it draws have none."
+            )
         self.model: BlockModel | None = None
         self.num_drawn = 0
 

@@ -54,7 +54,7 @@ class ChangedGraphClassifier(NodeClassifier):
 
 def difference(before: Adjacency, after: Adjacency) -> GraphChange:
     """The change that leads from one graph to another with the same nodes."""
-    old, new = (undirected_pairs(graph.to_data().edge_index).cpu() for graph in (before, after))
+    old, new = (graph.pairs.cpu() for graph in (before, after))
     old_keys, new_keys = (pair_keys(pairs, before.num_nodes) for pairs in (old, new))
     return GraphChange(
         new[:, ~torch.isin(new_keys, old_keys)], old[:, ~torch.isin(old_keys, new_keys)]

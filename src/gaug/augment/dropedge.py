@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import math
 from dataclasses import dataclass
 from typing import ClassVar
@@ -99,9 +100,13 @@ def drop_edges(data: Data, drop_fraction: float, generator: torch.Generator | No
     keep = sample_kept(keys.numel(), drop_fraction, generator).to(ends.device)[pair_of_edge]
     part = copy.copy(data)
     for key, value in data.to_dict().items():
-        if key != "edge_index" and isinstance(value, Tensor) and data.is_edge_attr(key):
-            part[key] = value[keep]
-    part.edge_index = data.edge_index[:, keep]
+        if not data.is_edge_attr(key):
+            continue
+        if isinstance(value, Tensor):
+            along = data.__cat_dim__(key, value)  # of edge_index the last one, of most the first
+            part[key] = value.index_select(along, keep.nonzero().flatten())
+        elif isinstance(value, list):
+            part[key] = list(itertools.compress(value, keep.tolist()))
     return part
 
 

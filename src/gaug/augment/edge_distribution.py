@@ -14,7 +14,9 @@ node is joined to itself.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -46,6 +48,17 @@ class EdgeDistribution:
     temperature: float
     reading: str = "max-normalised"
     sampling: str = "bernoulli"
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> EdgeDistribution:
+        """That of settings of `gaug.augment.gaug_o.GAugOConfig`."""
+        variant = settings["variant"]
+        return cls(
+            settings["alpha"],
+            settings["temperature"],
+            "max-normalised" if variant == "random" else settings["edge_probability"],
+            "rounding" if variant == "rounding" else "bernoulli",
+        )
 
     def prepare(self, z: Tensor) -> Tensor:
         """Embeddings whose inner products are the scores that `probabilities` reads.  [N, d]

@@ -39,14 +39,22 @@ class EdgeEncoder(nn.Module):
         self.rectified = rectified
         self.penalty = torch.zeros(())
 
-    def forward(self, x: Features, adjacency: Adjacency) -> Tensor:
-        """Embeddings; their divergence from the prior is left in ``penalty``.  [N, d]"""
+    def forward(
+        self, x: Features, adjacency: Adjacency, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Embeddings; in training, their divergence from the prior is left in ``penalty``.  [N, d]
+
+        Args:
+            x: Features.  [N, F]
+            adjacency: The graph.
+            generator: Source of what a VGAE draws, on the CPU; by default PyTorch's own.
+        """
         z = self._twice_aggregated(self.mean, x, adjacency)
-        if self.log_deviation is not None:
+        if self.log_deviation is not None and self.training:
             log_deviation = self._twice_aggregated(self.log_deviation, x, adjacency)
             self.penalty = kl_divergence(z, log_deviation) / z.size(0) ** 2
-            if self.training:
-                z = z + torch.randn_like(z) * log_deviation.exp()
+            noise = torch.randn(z.shape, generator=generator, dtype=z.dtype).to(z.device)
+            z = z + noise * log_deviation.exp()
         return z.relu() if self.rectified else z
 
     def _twice_aggregated(self, last: Linear, x: Features, adjacency: Adjacency) -> Tensor:
@@ -54,5 +62,9 @@ class EdgeEncoder(nn.Module):
         return adjacency.symmetric(adjacency.symmetric(h))
 
     def loss(self, z: Tensor, adjacency: Adjacency) -> Tensor:
-        """How badly the embeddings tell the entries of A + I from all other pairs."""
-        return edge_loss(z, adjacency, "exact") + self.penalty
+        """How badly the embeddings tell the entries of A + I from all other pairs.
+
+        In training the divergence of a VGAE's last embeddings from their prior counts, too.
+        """
+        loss = edge_loss(z, adjacency, "exact")
+        return loss + self.penalty if self.training else loss

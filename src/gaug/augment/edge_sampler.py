@@ -13,12 +13,20 @@ from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
 from gaug.augment.edge_encoder import EdgeEncoder
-from gaug.augment.gaug_o import GAugOConfig
+from gaug.augment.gaug_o import GAugOConfig, check_sample_memory
 from gaug.augment.learned_edges import LearnedEdges
 from gaug.config import assign_settings
 from gaug.errors import ConfigError, DataError
 from gaug.graph import standardise
 from gaug.models.base import as_features
+
+_OF_THE_LOOP = {
+    "beta",
+    "warmup",
+    "pretrain_predictor_epochs",
+    "pretrain_classifier_epochs",
+    "edge_learning_rate",
+}
 
 
 class EdgeSampler(nn.Module):
@@ -51,6 +59,14 @@ class EdgeSampler(nn.Module):
         assert isinstance(changed, GAugOConfig)
         if changed.variant == "random":
             raise ConfigError("variant='random' learns no edges: take drop_edges, or another.")
+        if changed.variant == "no-edge-loss":
+            raise ConfigError(
+                "variant='no-edge-loss' is yours to do here: leave edge_loss() out of your loss."
+            )
+        for name in _OF_THE_LOOP.intersection(settings):
+            raise ConfigError(
+                f"{name} is a setting of GAug-O's own loop; in yours it is yours to do."
+            )
         valid, notes = standardise(copy.copy(data).cpu())  # not every device has sparse matrices
         device = data.edge_index.device
         if notes:
@@ -60,6 +76,7 @@ class EdgeSampler(nn.Module):
                 "GAug-O samples edges that are there or not, but this graph has edge weights."
                 " Drop them (data.edge_weight = None)."
             )
+        check_sample_memory(changed, int(valid.num_nodes))
         self.config = changed
         self.features = as_features(valid.x).to(device)
         self.adjacency = Adjacency.of(valid).to(device)
@@ -82,12 +99,12 @@ class EdgeSampler(nn.Module):
         pair of nodes; any other module takes its ``edge_index`` and ``weight``, ones that carry
         the gradient of the sampled edges.
         """
-        self._z = self.encoder(self.features, self.adjacency)
+        self._z = self._embed()
         return self._learned(self._z).sample(self._next_seed())
 
     def edge_loss(self) -> Tensor:
         """How badly the embeddings of the last graph tell the edges from all other pairs."""
-        z = self.encoder(self.features, self.adjacency) if self._z is None else self._z
+        z = self._embed() if self._z is None else self._z
         return self.encoder.loss(z, self.adjacency)
 
     @torch.no_grad()
@@ -95,9 +112,17 @@ class EdgeSampler(nn.Module):
         """How likely pairs of nodes are edges of a sampled graph.  [2, n] → [n]"""
         was_training = self.training
         self.eval()
-        learned = self._learned(self.encoder(self.features, self.adjacency))
+        learned = self._learned(self._embed())
         self.train(was_training)
         return learned.probabilities(pairs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what the last call computed: a copy begins with a call of its own."""
+        return {**self.__dict__, "_z": None}
+
+    def _embed(self) -> Tensor:
+        z: Tensor = self.encoder(self.features, self.adjacency, self._generator)
+        return z
 
     def _learned(self, z: Tensor) -> LearnedEdges:
         learned = LearnedEdges.of(self.config.to_dict(), z, self.adjacency)

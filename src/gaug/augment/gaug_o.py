@@ -18,7 +18,7 @@ from gaug.augment.edge_encoder import EdgeEncoder
 from gaug.augment.learned_classifier import LearnedEdgesClassifier
 from gaug.augment.learned_edges import LearnedEdges
 from gaug.augment.method import Method, Trained
-from gaug.augment.sampled_adjacency import check_dense_memory
+from gaug.augment.sampled_adjacency import check_dense_memory, check_memory
 from gaug.classifier.facts import GraphInfo
 from gaug.config import Range, Span, setting
 from gaug.edge_predictors.evaluation import random_pairs, roc_auc
@@ -35,6 +35,8 @@ from gaug.training.loop import OnEpoch
 
 VARIANTS = ("full", "no-sampling", "rounding", "no-edge-loss", "random")
 ENGINES = ("blocked", "dense")
+# N×N arrays of float32 that half of all pairs take as edges, with the work on them.
+_SIGMOID_ARRAYS = 6
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,21 @@ class GAugOConfig(MethodConfig):
             )
 
 
+def check_sample_memory(config: GAugOConfig, num_nodes: int) -> None:
+    """Raise if samples by these settings do not fit a graph of so many nodes."""
+    if config.variant == "no-sampling":
+        return
+    if config.engine == "dense":
+        check_dense_memory(num_nodes)
+    elif config.edge_probability == "sigmoid" and config.alpha > 0 and config.variant != "random":
+        check_memory(
+            _SIGMOID_ARRAYS,
+            num_nodes,
+            "edge_probability=sigmoid, which joins about half of all pairs,",
+            "Take edge_probability=max-normalised.",
+        )
+
+
 class GAugO(Method[GAugOConfig]):
     r"""GAug-O (the paper's section 4.2): train through graphs that the edge predictor samples.
 
@@ -112,7 +129,8 @@ class GAugO(Method[GAugOConfig]):
     optimisers start afresh after that. Inference is on the original graph.
 
     The gradient of the classification loss reaches every pair, sampled or not, for classifiers
-    that sum over neighbours (GCN, GraphSAGE, JK-Net); for GAT and modules of users it reaches the
+    that sum over neighbours (GCN, GraphSAGE, JK-Net), but for those of a probability of 0 or 1,
+    where the relaxed sample is flat; for GAT and modules of users it reaches the
     sampled edges. With ``variant=no-sampling`` every pair is used with its probability as weight,
     by GAT and modules of users too; a list of all pairs for the latter takes memory of N×N.
 
@@ -123,7 +141,7 @@ class GAugO(Method[GAugOConfig]):
     with probability $1 - e^{-P}$; here it is P. Its printed M, the sigmoid of inner products,
     joins half of all pairs if embeddings are not negative; by default the inner products are
     divided by the greatest one, and ``edge_probability=sigmoid`` is the printed form, with
-    embeddings of any sign.
+    embeddings of any sign; half of all pairs as edges take memory of N×N.
 
     Arguments are those of every method; see `gaug.augment.method.Method`.
     """
@@ -147,8 +165,7 @@ class GAugO(Method[GAugOConfig]):
             )
         if visible.adjacency.num_pairs == 0:
             raise DataError("GAug-O learns from edges, but this graph has none.")
-        if self.config.engine == "dense":
-            check_dense_memory(visible.adjacency.num_nodes)
+        check_sample_memory(self.config, visible.adjacency.num_nodes)
         return self
 
     def start(self, visible: Visible, generator: torch.Generator) -> GAugORun:
@@ -186,12 +203,11 @@ class GAugORun(AugmentedRun):
         self.config = config
         self.learns = config.variant != "random"
         self.beta = 0.0 if config.variant == "no-edge-loss" else config.beta
-        self.distribution = EdgeDistribution(
-            config.alpha,
-            config.temperature,
-            config.edge_probability if self.learns else "max-normalised",
-            "rounding" if config.variant == "rounding" else "bernoulli",
-        )
+        self.distribution = EdgeDistribution.of(config.to_dict())
+        if config.alpha == 0:
+            self.warning = (
+                "GAug-O changed no edge: with alpha=0 it samples the original graph. Raise alpha."
+            )
         self.encoder = EdgeEncoder(
             int(visible.features.shape[1]),
             config.edge_hidden,
@@ -295,7 +311,7 @@ class GAugORun(AugmentedRun):
         return self._learned(self._prepared())
 
     def _embed(self) -> Tensor:
-        z: Tensor = self.encoder(self.visible.features, self.visible.adjacency)
+        z: Tensor = self.encoder(self.visible.features, self.visible.adjacency, self.generator)
         return z
 
     def _prepared(self) -> Tensor:

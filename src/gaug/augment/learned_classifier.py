@@ -11,7 +11,6 @@ from torch_geometric.data import Data
 from gaug.adjacency import Adjacency
 from gaug.augment.learned_edges import LearnedEdges
 from gaug.classifier.base import Fitted, NodeClassifier
-from gaug.graph import undirected_pairs
 
 
 class LearnedEdgesClassifier(NodeClassifier):
@@ -60,5 +59,5 @@ class LearnedEdgesClassifier(NodeClassifier):
     def _tensors(self) -> dict[str, Tensor]:
         return {
             "prepared": self.edges.prepared,
-            "edges": undirected_pairs(self.edges.original.edge_index.flip(0)),
+            "edges": self.edges.original.pairs,
         }

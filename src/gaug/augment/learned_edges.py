@@ -42,24 +42,20 @@ class LearnedEdges:
     @classmethod
     def of(cls, settings: Mapping[str, Any], prepared: Tensor, original: Adjacency) -> LearnedEdges:
         """What was learned with these settings of `gaug.augment.gaug_o.GAugOConfig`."""
-        variant = settings["variant"]
-        distribution = EdgeDistribution(
-            settings["alpha"],
-            settings["temperature"],
-            "max-normalised" if variant == "random" else settings["edge_probability"],
-            "rounding" if variant == "rounding" else "bernoulli",
-        )
         return cls(
             prepared,
             original,
-            distribution,
-            weigh_all=variant == "no-sampling",
+            EdgeDistribution.of(settings),
+            weigh_all=settings["variant"] == "no-sampling",
             dense=settings["engine"] == "dense",
         )
 
     @torch.no_grad()
     def probabilities(self, pairs: Tensor) -> Tensor:
-        """P of pairs of nodes, which a sample joins with that probability.  [2, n] → [n]"""
+        """P of pairs of nodes, which a sample joins with that probability.  [2, n] → [n]
+
+        With ``variant=rounding`` a sample joins those above one half, and no others.
+        """
         if pairs.dim() != 2 or pairs.size(0) != 2:
             raise DataError(f"pairs must have shape [2, n], got {list(pairs.shape)}.")
         num_nodes = self.original.num_nodes

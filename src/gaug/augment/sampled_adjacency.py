@@ -12,6 +12,7 @@ from abc import abstractmethod
 import psutil
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
 from gaug.attention import attend_to_all
@@ -108,17 +109,31 @@ class Interpolated(SampledAdjacency):
 
     @functools.cached_property
     def all_pairs(self) -> DenseSample:
-        """The probabilities as one dense matrix, for modules that list their edges."""
+        """The probabilities as one dense matrix."""
+        known = self.z.new_zeros(self.num_nodes, self.num_nodes)
+        known[self.original.pattern.row, self.original.pattern.col] = 1
+        p = self.alpha * (self.z @ self.z.t()) + (1 - self.alpha) * known
+        return DenseSample(p.triu(diagonal=1) + p.tril(diagonal=-1))
+
+    @functools.cached_property
+    def _for_a_module(self) -> DenseSample:
         check_memory(
             _LISTED_ARRAYS,
             self.num_nodes,
             "variant=no-sampling with a module that lists its edges",
             "Take a model of this package (gcn, gsage, gat, jknet), or variant=full.",
         )
-        known = self.z.new_zeros(self.num_nodes, self.num_nodes)
-        known[self.original.pattern.row, self.original.pattern.col] = 1
-        p = self.alpha * (self.z @ self.z.t()) + (1 - self.alpha) * known
-        return DenseSample(p.triu(diagonal=1) + p.tril(diagonal=-1))
+        return self.all_pairs
+
+    def to_data(self) -> Data:
+        """All pairs of a probability above 0, and their probabilities as weights."""
+        check_memory(
+            _SAMPLE_ARRAYS,
+            self.num_nodes,
+            "A list of all pairs",
+            "Ask for the edge_probabilities of some.",
+        )
+        return self.all_pairs.to_data()
 
     @property
     def listed_pairs(self) -> None:
@@ -127,12 +142,12 @@ class Interpolated(SampledAdjacency):
     @property
     def edge_index(self) -> Tensor:
         """All pairs, sources over targets.  [2, nnz]"""
-        return self.all_pairs.edge_index
+        return self._for_a_module.edge_index
 
     @property
     def weight(self) -> Tensor:
         """The probabilities of all pairs.  [nnz]"""
-        return self.all_pairs.weight
+        return self._for_a_module.weight
 
     def attend(
         self, z: Tensor, target_score: Tensor, source_score: Tensor, dropout: float = 0.0
