@@ -52,6 +52,7 @@ def data() -> Data:
     return graph
 
 
+@pytest.mark.filterwarnings("ignore:This model uses no edges")
 @pytest.mark.parametrize("model", [*MODEL_CONFIGS, TwoLayers])
 @pytest.mark.parametrize("method", METHOD_CONFIGS)
 def test_a_saved_model_predicts_exactly_what_the_fitted_one_did(

@@ -42,7 +42,13 @@ class ModelConfig(Config):
 
 
 class GNN(nn.Module):
-    """Base of the classifiers: settles the inputs, then `classify` does the work."""
+    """Base of the classifiers: settles the inputs, then `classify` does the work.
+
+    Attributes:
+        uses_edges: Whether its result depends on the edges at all.
+    """
+
+    uses_edges: ClassVar[bool] = True
 
     def forward(
         self,

@@ -28,6 +28,8 @@ class MLP(GNN):
         config: Its settings.
     """
 
+    uses_edges = False
+
     def __init__(self, in_features: int, num_classes: int, config: MLPConfig | None = None) -> None:
         super().__init__()
         self.config = config or MLPConfig()

@@ -120,6 +120,10 @@ def train_run(
         with torch.no_grad():
             probabilities = run.combine(trainer.results)
         del run.tell_epoch  # nobody watches any more
+    blind = isinstance(trainer.model, GNN) and not trainer.model.uses_edges
+    if blind and method.config.name != "none":
+        lost = f"This model uses no edges: the method {method.config.name} is lost on it."
+        run.warning = " ".join(filter(None, [run.warning, lost]))
     return trainer.finish(probabilities, run)
 
 
