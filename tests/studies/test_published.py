@@ -33,6 +33,15 @@ def test_two_cells_as_the_authors_have_them() -> None:
     assert published_settings("flickr", "jknet", "gaug-o")["alpha"] == 0.5
 
 
+@pytest.mark.parametrize("model", TABLE3_MODELS)
+def test_with_gaug_o_and_without_it_the_model_is_the_same(model: str) -> None:
+    of_method = {"alpha", "beta", "temperature", "warmup", "patience"}
+    of_method |= {"pretrain_predictor_epochs", "pretrain_classifier_epochs"}
+    with_it = published_settings("cora", model, "gaug-o")
+    of_model = {name: value for name, value in with_it.items() if name not in of_method}
+    assert published_settings("cora", model, "none") == of_model
+
+
 def test_where_none_are_published_the_remedy_is_told() -> None:
     assert published_settings("pubmed", "gcn", "none") == {}
     with pytest.raises(ConfigError, match="Leave out --published"):
