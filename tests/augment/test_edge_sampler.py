@@ -85,6 +85,18 @@ def test_the_same_seed_gives_the_same_graphs(data: Data, edge_model: str) -> Non
     assert not torch.equal(first().edge_index, graphs[0])
 
 
+def test_the_edge_loss_is_that_of_the_weights_as_they_are(data: Data) -> None:
+    sampler, fresh = EdgeSampler(data), EdgeSampler(data, seed=1)
+    with torch.no_grad():
+        sampler()
+    before = sampler.edge_loss()
+    before.backward()
+    sampler.load_state_dict(fresh.state_dict())
+    after = sampler.edge_loss()
+    after.backward()  # nothing of an earlier call is in its way
+    assert after.item() == fresh.edge_loss().item() != before.item()
+
+
 def test_asking_for_probabilities_does_not_change_the_loss(data: Data) -> None:
     """A VGAE's loss has a part that does not come from the embeddings themselves."""
     gradients = []
@@ -98,8 +110,9 @@ def test_asking_for_probabilities_does_not_change_the_loss(data: Data) -> None:
     torch.testing.assert_close(gradients[0], gradients[1], rtol=0, atol=0)
 
 
-def test_a_copy_goes_on_by_itself(data: Data) -> None:
-    sampler = EdgeSampler(data, alpha=0.8)
+@pytest.mark.parametrize("edge_model", ["gae", "vgae"])
+def test_a_copy_goes_on_by_itself(data: Data, edge_model: str) -> None:
+    sampler = EdgeSampler(data, alpha=0.8, edge_model=edge_model)
     sampler()
     twin = copy.deepcopy(sampler)
     assert torch.equal(twin().edge_index, sampler().edge_index)

@@ -544,6 +544,7 @@ def test_no_pairs_have_no_probabilities(task: Task) -> None:
         (torch.tensor([0, 1]), r"pairs must have shape \[2, n\], got \[2\]"),
         (torch.tensor([[0], [60]]), r"pairs must hold node ids from 0 to 59, got 60"),
         (torch.tensor([[-1], [3]]), r"pairs must hold node ids from 0 to 59, got -1"),
+        (torch.tensor([[0.0], [3.0]]), r"pairs must hold whole numbers, got torch.float32"),
     ],
 )
 def test_pairs_that_are_none_are_refused(task: Task, pairs: Tensor, message: str) -> None:

@@ -39,6 +39,15 @@ def test_an_unlabelled_node_in_a_part_is_refused() -> None:
         Task.of(path_of_six(torch.tensor([0, 1, -1, 0, 0, 1])))
 
 
+@pytest.mark.parametrize("part", ["val", "test"])
+def test_parts_that_overlap_are_refused(part: str) -> None:
+    data = path_of_six(torch.tensor([0, 1, 0, 1, 0, 1]))
+    data[f"{part}_mask"] = data[f"{part}_mask"] | data.train_mask
+    message = rf"The train and {part} nodes must not overlap, got 2 in both \(node 0 for one\)"
+    with pytest.raises(DataError, match=message):
+        Task.of(data)
+
+
 def test_a_missing_mask_is_refused_with_the_remedy() -> None:
     data = path_of_six(torch.tensor([0, 1, 0, 1, 0, 1]))
     del data.val_mask

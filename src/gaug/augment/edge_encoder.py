@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -56,6 +58,10 @@ class EdgeEncoder(nn.Module):
             noise = torch.randn(z.shape, generator=generator, dtype=z.dtype).to(z.device)
             z = z + noise * log_deviation.exp()
         return z.relu() if self.rectified else z
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what the last call computed, which cannot be copied."""
+        return {**self.__dict__, "penalty": torch.zeros(())}
 
     def _twice_aggregated(self, last: Linear, x: Features, adjacency: Adjacency) -> Tensor:
         h: Tensor = x @ last(self.first.weight)

@@ -90,7 +90,6 @@ class EdgeSampler(nn.Module):
                 variational=changed.edge_model == "vgae",
             ).to(device)
         self._generator = torch.Generator().manual_seed(seed)
-        self._z: Tensor | None = None
 
     def forward(self) -> Adjacency:
         """A new graph.
@@ -99,13 +98,11 @@ class EdgeSampler(nn.Module):
         pair of nodes; any other module takes its ``edge_index`` and ``weight``, ones that carry
         the gradient of the sampled edges.
         """
-        self._z = self._embed()
-        return self._learned(self._z).sample(self._next_seed())
+        return self._learned(self._embed()).sample(self._next_seed())
 
     def edge_loss(self) -> Tensor:
-        """How badly the embeddings of the last graph tell the edges from all other pairs."""
-        z = self._embed() if self._z is None else self._z
-        return self.encoder.loss(z, self.adjacency)
+        """How badly the predictor, as it is now, tells the edges from all other pairs."""
+        return self.encoder.loss(self._embed(), self.adjacency)
 
     @torch.no_grad()
     def edge_probabilities(self, pairs: Tensor) -> Tensor:
@@ -115,10 +112,6 @@ class EdgeSampler(nn.Module):
         learned = self._learned(self._embed())
         self.train(was_training)
         return learned.probabilities(pairs)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what the last call computed: a copy begins with a call of its own."""
-        return {**self.__dict__, "_z": None}
 
     def _embed(self) -> Tensor:
         z: Tensor = self.encoder(self.features, self.adjacency, self._generator)

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from gaug.adjacency import Adjacency
 from gaug.augment.learned_edges import LearnedEdges
 from gaug.classifier.base import Fitted, NodeClassifier
+from gaug.errors import ConfigError
 
 
 class LearnedEdgesClassifier(NodeClassifier):
@@ -54,6 +55,8 @@ class LearnedEdgesClassifier(NodeClassifier):
         """
         if seed is None:
             seed = int(torch.randint(2**62, (1,), generator=self._generator))
+        if not isinstance(seed, int):
+            raise ConfigError(f"seed must be a whole number, got {seed!r:.80}.")
         return self.edges.sample_graph(seed)
 
     def _tensors(self) -> dict[str, Tensor]:

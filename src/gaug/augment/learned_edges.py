@@ -56,8 +56,11 @@ class LearnedEdges:
 
         With ``variant=rounding`` a sample joins those above one half, and no others.
         """
+        pairs = torch.as_tensor(pairs)
         if pairs.dim() != 2 or pairs.size(0) != 2:
             raise DataError(f"pairs must have shape [2, n], got {list(pairs.shape)}.")
+        if pairs.is_floating_point():
+            raise DataError(f"pairs must hold whole numbers, got {pairs.dtype}.")
         num_nodes = self.original.num_nodes
         outside = pairs[(pairs < 0) | (pairs >= num_nodes)]
         if outside.numel():

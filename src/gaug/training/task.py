@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import torch
@@ -49,6 +50,13 @@ class Task:
                     " torch_geometric.transforms.RandomNodeSplit."
                 )
             parts[part] = mask.nonzero().flatten()
+        for one, other in itertools.combinations(parts, 2):
+            shared = parts[one][torch.isin(parts[one], parts[other])]
+            if shared.numel():
+                raise DataError(
+                    f"The {one} and {other} nodes must not overlap, got {shared.numel()} in both"
+                    f" (node {int(shared[0])} for one). Choose another split."
+                )
         if not is_multilabel(data):
             for part, nodes in parts.items():
                 if bool((data.y[nodes] < 0).any()):
