@@ -63,10 +63,11 @@ class EdgeSampler(nn.Module):
             raise ConfigError(
                 "variant='no-edge-loss' is yours to do here: leave edge_loss() out of your loss."
             )
-        for name in _OF_THE_LOOP.intersection(settings):
-            raise ConfigError(
-                f"{name} is a setting of GAug-O's own loop; in yours it is yours to do."
-            )
+        for name in settings:
+            if name in _OF_THE_LOOP:
+                raise ConfigError(
+                    f"{name} is a setting of GAug-O's own loop; in yours it is yours to do."
+                )
         valid, notes = standardise(copy.copy(data).cpu())  # not every device has sparse matrices
         device = data.edge_index.device
         if notes:
