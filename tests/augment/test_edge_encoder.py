@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -67,8 +68,8 @@ def test_the_loss_is_the_edge_loss_and_for_vgae_the_divergence_from_the_prior(
     two_cliques: Data,
 ) -> None:
     adjacency = Adjacency.of(two_cliques)
-    for variational in (False, True):
-        encoder = EdgeEncoder(4, 5, 3, rectified=True, variational=variational)
+    for variational, form in itertools.product((False, True), ("exact", "dense")):
+        encoder = EdgeEncoder(4, 5, 3, rectified=True, variational=variational, loss_form=form)
         z = encoder(two_cliques.x, adjacency)
         expected = edge_loss(z, adjacency, "dense")
         if encoder.log_deviation is not None:

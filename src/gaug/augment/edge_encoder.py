@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -26,10 +27,18 @@ class EdgeEncoder(nn.Module):
         embedding: Width of the embeddings.
         rectified: Whether f is ReLU.
         variational: Whether embeddings are drawn around their means in training (VGAE).
+        loss_form: One of `gaug.edge_predictors.edge_loss.FORMS`.
     """
 
     def __init__(
-        self, in_features: int, hidden: int, embedding: int, *, rectified: bool, variational: bool
+        self,
+        in_features: int,
+        hidden: int,
+        embedding: int,
+        *,
+        rectified: bool,
+        variational: bool,
+        loss_form: str = "exact",
     ) -> None:
         super().__init__()
         self.first = Linear(in_features, hidden)
@@ -39,7 +48,20 @@ class EdgeEncoder(nn.Module):
             if layer is not None:
                 layer.bias.requires_grad_(False)
         self.rectified = rectified
+        self.loss_form = loss_form
         self.penalty = torch.zeros(())
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], in_features: int) -> EdgeEncoder:
+        """That of settings of `gaug.augment.gaug_o.GAugOConfig`."""
+        return cls(
+            in_features,
+            settings["edge_hidden"],
+            settings["edge_embedding"],
+            rectified=settings["edge_probability"] == "max-normalised",
+            variational=settings["edge_model"] == "vgae",
+            loss_form="dense" if settings["engine"] == "dense" else "exact",
+        )
 
     def forward(
         self, x: Features, adjacency: Adjacency, generator: torch.Generator | None = None
@@ -72,5 +94,5 @@ class EdgeEncoder(nn.Module):
 
         In training the divergence of a VGAE's last embeddings from their prior counts, too.
         """
-        loss = edge_loss(z, adjacency, "exact")
+        loss = edge_loss(z, adjacency, self.loss_form)
         return loss + self.penalty if self.training else loss

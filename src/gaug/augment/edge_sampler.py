@@ -83,13 +83,7 @@ class EdgeSampler(nn.Module):
         self.adjacency = Adjacency.of(valid).to(device)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = EdgeEncoder(
-                int(valid.x.size(1)),
-                changed.edge_hidden,
-                changed.edge_embedding,
-                rectified=changed.edge_probability == "max-normalised",
-                variational=changed.edge_model == "vgae",
-            ).to(device)
+            self.encoder = EdgeEncoder.of(changed.to_dict(), int(valid.x.size(1))).to(device)
         self._generator = torch.Generator().manual_seed(seed)
 
     def forward(self) -> Adjacency:

@@ -104,9 +104,7 @@ class GAugOConfig(MethodConfig):
 
 
 def check_sample_memory(config: GAugOConfig, num_nodes: int) -> None:
-    """Raise if samples by these settings do not fit a graph of so many nodes."""
-    if config.variant == "no-sampling":
-        return
+    """Raise if what these settings hold does not fit for a graph of so many nodes."""
     if config.engine == "dense":
         check_dense_memory(num_nodes)
     elif config.edge_probability == "sigmoid" and config.alpha > 0 and config.variant != "random":
@@ -208,13 +206,9 @@ class GAugORun(AugmentedRun):
             self.warning = (
                 "GAug-O changed no edge: with alpha=0 it samples the original graph. Raise alpha."
             )
-        self.encoder = EdgeEncoder(
-            int(visible.features.shape[1]),
-            config.edge_hidden,
-            config.edge_embedding,
-            rectified=config.edge_probability == "max-normalised",
-            variational=config.edge_model == "vgae",
-        ).to(visible.labels.device)
+        self.encoder = EdgeEncoder.of(config.to_dict(), int(visible.features.shape[1])).to(
+            visible.labels.device
+        )
         self._z: Tensor | None = None
         self._edge_loss = 0.0
         self._best: dict[str, Tensor] | None = None
