@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import warnings
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from gaug import (
     DropEdge,
     Experiment,
     GAugM,
+    GAugO,
     NoAugmentation,
     SplitConfig,
     Store,
@@ -112,3 +114,12 @@ def test_a_run_is_the_fit_of_the_same_masks(data: Data) -> None:
 def test_no_runs_are_refused(data: Data) -> None:
     with pytest.raises(ConfigError, match="runs must be at least 1, got 0"):
         evaluate(data, runs=0)
+
+
+def test_what_a_run_has_to_say_is_raised_as_a_warning_with_the_number_of_runs(data: Data) -> None:
+    nothing = GAugO(alpha=0.0, pretrain_predictor_epochs=1, epochs=2)
+    with pytest.warns(UserWarning, match="^2 of 2 runs: GAug-O changed no edge"):
+        evaluate(data, method=nothing, runs=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate(data, method=NoAugmentation(epochs=2), runs=2)

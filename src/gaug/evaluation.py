@@ -19,7 +19,7 @@ from gaug.graph import graph_hash
 from gaug.models.choice import Model, ModelChoice
 from gaug.runs import Subject, run_repeatedly
 from gaug.store import RunRecord, Store
-from gaug.summary import mean_and_spread, spread
+from gaug.summary import mean_and_spread, spread, warnings_of
 from gaug.training.repeat import OnProgress
 from gaug.training.task import Task
 
@@ -81,7 +81,8 @@ def evaluate(
     """Train and test repeatedly on one split, from other random weights each time.
 
     All runs share the split and what a method learns of the graph before training. Run number i is
-    the same whatever the number of runs and workers.
+    the same whatever the number of runs and workers. What a user should know of a run, that its
+    loss broke off for instance, is raised as a warning and stands in its record.
 
     Args:
         data: A graph with features and labels; nodes whose ``y`` is -1 are in no part.
@@ -148,5 +149,7 @@ def evaluate(
     records = run_repeatedly(
         subject, runs=runs, workers=workers, store=store, on_progress=on_progress
     )
+    for warning in warnings_of(records):
+        warnings.warn(warning, stacklevel=2)
     title = f"{method!r}, {choice.name}, split {chosen.name}"
     return Evaluation(title, records)

@@ -34,6 +34,15 @@ def summarise(records: Sequence[RunRecord]) -> dict[str, Any]:
     }
 
 
+def warnings_of(records: Sequence[RunRecord]) -> list[str]:
+    """What a user should know of some of the runs, each with how many of them it is true of."""
+    told = [record.warning for record in records if record.warning]
+    return [
+        f"{told.count(warning)} of {len(records)} runs: {warning}"
+        for warning in dict.fromkeys(told)
+    ]
+
+
 def spread(values: Sequence[float]) -> float:
     """Sample standard deviation; 0 for a single value."""
     return statistics.stdev(values) if len(values) > 1 else 0.0

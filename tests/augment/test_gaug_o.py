@@ -75,6 +75,16 @@ class UserModule(nn.Module):
         return self.conv(self.embed(x.to_dense()).relu(), edge_index, edge_weight)
 
 
+class WithoutWeights(UserModule):
+    """It takes the weights of edges and leaves them aside."""
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        return super().forward(x, edge_index)
+
+
+MODULES = {"a user's module": UserModule, "a module without weights": WithoutWeights}
+
+
 def train(
     task: Task,
     config: GAugOConfig,
@@ -86,8 +96,8 @@ def train(
     on_epoch: Callable[[int], None] | None = None,
 ) -> RunResult:
     def build() -> nn.Module:
-        if model == "a user's module":
-            return UserModule(task.in_features, task.num_classes)
+        if model in MODULES:
+            return MODULES[model](task.in_features, task.num_classes)
         return build_model(MODEL_CONFIGS[model](hidden=8), task.in_features, task.num_classes)
 
     return train_run(
@@ -287,6 +297,18 @@ def test_every_model_trains_with_every_variant(task: Task, model: str, variant: 
     lost = "This model uses no edges: the method gaug-o is lost on it." if model == "mlp" else None
     assert result.warning == lost
     assert bool(torch.isfinite(result.probabilities).all())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_module_without_edge_weights_is_told_that_the_predictor_learns_nothing_of_it(
+    task: Task, variant: str
+) -> None:
+    result = train(task, config_of(variant=variant), model="a module without weights")
+    if variant == "random":  # which learns nothing anyway
+        assert result.warning is None
+    else:
+        assert result.warning is not None
+        assert "did not reach GAug-O's edge predictor" in result.warning
 
 
 def test_it_trains_where_a_node_has_several_labels() -> None:

@@ -211,6 +211,7 @@ class GAugORun(AugmentedRun):
         )
         self._z: Tensor | None = None
         self._edge_loss = 0.0
+        self._reached = False
         self._best: dict[str, Tensor] | None = None
 
     def next_round(self, previous: RoundResult | None) -> Round | None:
@@ -242,7 +243,9 @@ class GAugORun(AugmentedRun):
             return self._sample(self._by_chance())
         self.encoder.train()
         self._z = self._embed()
-        return self._sample(self.distribution.prepare(self._z))
+        prepared = self.distribution.prepare(self._z)
+        prepared.register_hook(self._note_gradient)  # type: ignore[no-untyped-call]
+        return self._sample(prepared)
 
     def extra_loss(self) -> Tensor | None:
         """The edge loss, weighted."""
@@ -270,6 +273,12 @@ class GAugORun(AugmentedRun):
     def combine(self, results: Sequence[RoundResult]) -> Tensor:
         """Class probabilities of joint training; the predictor goes back to its best epoch."""
         self._z = None
+        if self.learns and not self._reached:
+            self.warning = (
+                "The classification loss did not reach GAug-O's edge predictor: the model does not"
+                " use edge_weight. Multiply messages by it, as GraphConv does and SAGEConv does"
+                " not."
+            )
         if self._best is not None:
             self.encoder.load_state_dict(self._best)
         return super().combine(results)
@@ -303,6 +312,9 @@ class GAugORun(AugmentedRun):
     def learned_edges(self) -> LearnedEdges:
         """What the predictor has learned about the edges, as it is now."""
         return self._learned(self._prepared())
+
+    def _note_gradient(self, _: Tensor) -> None:
+        self._reached = True
 
     def _embed(self) -> Tensor:
         z: Tensor = self.encoder(self.visible.features, self.visible.adjacency, self.generator)

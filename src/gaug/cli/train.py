@@ -53,6 +53,7 @@ def train(
     from gaug.data.source import open_graph, split_graph
     from gaug.experiment import Experiment, run_experiment, summarise
     from gaug.store import Store
+    from gaug.summary import warnings_of
 
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     experiment = Experiment.of(
@@ -100,9 +101,8 @@ def train(
         except KeyboardInterrupt:
             interrupted = True
     errors = Console(stderr=True, soft_wrap=True, highlight=False)
-    for warning in dict.fromkeys(record.warning for record in records if record.warning):
-        number = sum(record.warning == warning for record in records)
-        errors.print(f"gaug: {number} of {len(records)} runs: {warning}", markup=False)
+    for warning in warnings_of(records):
+        errors.print(f"gaug: {warning}", markup=False)
     if interrupted:
         options.state.interruption_told = True
         errors.print(

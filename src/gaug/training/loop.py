@@ -122,8 +122,8 @@ def train_run(
         del run.tell_epoch  # nobody watches any more
     blind = isinstance(trainer.model, GNN) and not trainer.model.uses_edges
     if blind and method.config.name != "none":
-        lost = f"This model uses no edges: the method {method.config.name} is lost on it."
-        run.warning = " ".join(filter(None, [run.warning, lost]))
+        # Whatever the method itself has to say of the edges, this is why.
+        run.warning = f"This model uses no edges: the method {method.config.name} is lost on it."
     return trainer.finish(probabilities, run)
 
 
