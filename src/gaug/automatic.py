@@ -79,7 +79,7 @@ def choose_method(
             reason = "it would take longer than the time left" if left > 0 else "no time was left"
             omissions.append(Omission(candidate, reason))
             continue
-        method = build_method(candidate.config, candidate.parts)
+        method = build_method(candidate.config, candidate.parts, model=model)
         try:
             scores = validate_repeatedly(
                 task,
@@ -195,8 +195,9 @@ def auto(
         on_progress=on_progress,
     )
     chosen = choice.chosen.candidate
-    method = build_method(chosen.config, chosen.parts, training=plain.training, seed=seed)
-    method.choice = plain.choice
+    method = build_method(
+        chosen.config, chosen.parts, model=plain.choice, training=plain.training, seed=seed
+    )
     classifier = method.fit(split.to(device), info=info, threads=threads)
     augmented = data
     if isinstance(classifier, MendedGraphClassifier):

@@ -194,7 +194,9 @@ def run_experiment(
         split_hash=split.hash,
         task=task,
         model=ModelChoice.of(experiment.model),
-        method=build_method(experiment.method, experiment.parts, labels=labels),
+        method=build_method(
+            experiment.method, experiment.parts, labels=labels, model=experiment.model
+        ),
         training=experiment.training,
         config=experiment.config,
         seed=experiment.seed,

@@ -16,6 +16,7 @@ from torch_geometric.nn import GCNConv
 from gaug import GCN, EdgeSampler, drop_edges, load_graph
 from gaug.errors import ConfigError, DataError
 from gaug.graph import undirected_pairs
+from gaug.sparse import SparseMatrix
 
 PAIRS = torch.triu_indices(34, 34, 1)
 
@@ -145,6 +146,27 @@ def test_what_does_not_fit_is_refused(
     EdgeSampler(data)
     with pytest.raises(ConfigError, match=r"needs about 0\.0 GB for 34 nodes"):
         EdgeSampler(data, **settings)
+
+
+def test_it_moves_with_its_graph(data: Data) -> None:
+    class Whole(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.sampler = EdgeSampler(data)
+
+    sampler = Whole().to("meta").sampler  # the one other device that is everywhere
+    assert sampler.encoder.first.weight.device.type == "meta"
+    assert sampler.adjacency.pattern.col.device.type == "meta"
+    features = sampler.features
+    assert isinstance(features, SparseMatrix)
+    assert features.values.device.type == "meta"
+
+
+def test_another_precision_is_refused_and_nothing_changed(data: Data) -> None:
+    sampler = EdgeSampler(data, seed=1)
+    with pytest.raises(ConfigError, match=r"float32: leave it out of to\(torch.float64"):
+        sampler.double()
+    assert torch.equal(sampler().edge_index, EdgeSampler(data, seed=1)().edge_index)
 
 
 def test_what_cannot_be_sampled_is_refused(data: Data) -> None:

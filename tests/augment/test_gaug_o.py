@@ -15,6 +15,7 @@ import scipy.stats
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.data import Data
@@ -293,17 +294,22 @@ def test_both_engines_train_the_same_classifier(task: Task) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("model", [*MODEL_CONFIGS, "a user's module"])
 def test_every_model_trains_with_every_variant(task: Task, model: str, variant: str) -> None:
-    result = train(task, config_of(variant=variant), TrainingConfig(epochs=3), model=model)
+    config = config_of(variant=variant, alpha=0.6)
+    result = train(task, config, TrainingConfig(epochs=3), model=model)
     lost = "This model uses no edges: the method gaug-o is lost on it." if model == "mlp" else None
     assert result.warning == lost
     assert bool(torch.isfinite(result.probabilities).all())
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    ("variant", "reading"),
+    [*((variant, "max-normalised") for variant in VARIANTS), ("full", "sigmoid")],
+)
 def test_a_module_without_edge_weights_is_told_that_the_predictor_learns_nothing_of_it(
-    task: Task, variant: str
+    task: Task, variant: str, reading: str
 ) -> None:
-    result = train(task, config_of(variant=variant), model="a module without weights")
+    config = config_of(variant=variant, alpha=0.6, edge_probability=reading)
+    result = train(task, config, model="a module without weights")
     if variant == "random":  # which learns nothing anyway
         assert result.warning is None
     else:
@@ -315,6 +321,7 @@ def test_it_trains_where_a_node_has_several_labels() -> None:
     task = planted_task(multilabel=True)
     result = train(task, config_of(), TrainingConfig(epochs=60), keep_history=True)
     assert result.test_score > 50
+    assert result.history[-1]["edges"] > 0
     assert "intra_edges" not in result.history[-1]
 
 
@@ -466,6 +473,37 @@ def test_the_history_has_the_edge_loss_and_how_well_edges_are_told_from_other_pa
         assert row["edges"] == row["intra_edges"] + row["inter_edges"]
 
 
+def joined_by(task: Task, pairs: Tensor) -> Task:
+    """The same nodes with other edges."""
+    return dataclasses.replace(task, adjacency=Adjacency.of_pairs(pairs, NUM_NODES))
+
+
+def test_the_edge_auc_sets_edges_against_pairs_that_are_none(task: Task) -> None:
+    """Two cliques, and embeddings that tell them apart: no pair within them is no edge."""
+    clique = torch.arange(NUM_NODES) % 2
+    u, v = pairs = all_pairs()
+    edges = pairs[:, clique[u] == clique[v]]
+    run = start(joined_by(task, edges), pretrain_classifier_epochs=0)
+    run.next_round(None)
+    run._z = functional.one_hot(clique, 2).float()
+    assert run.log()["edge_auc"] == 1
+    run._z[0] = run._z[1]  # node 0 is on the wrong side
+    others = run._judged[1]
+    assert others.size(1) == edges.size(1) < pairs.size(1) - edges.size(1)
+    of_node_0 = torch.cat([edges, others], dim=1)[0] == 0
+    is_edge = torch.arange(2 * edges.size(1)) < edges.size(1)
+    expected = roc_auc_score(is_edge, is_edge ^ of_node_0)
+    assert 0.9 < expected < 1
+    assert run.log()["edge_auc"] == pytest.approx(expected)
+
+
+def test_where_all_pairs_are_edges_there_is_no_edge_auc(task: Task) -> None:
+    whole = joined_by(task, all_pairs())
+    history = train(whole, config_of(), TrainingConfig(epochs=2), keep_history=True).history
+    assert "edge_loss" in history[-1]
+    assert "edge_auc" not in history[-1]
+
+
 def test_nothing_is_logged_where_no_history_is_kept(
     task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -594,12 +632,64 @@ def test_a_predictor_that_knows_nothing_leaves_the_graph_with_its_share_and_no_n
 ) -> None:
     """Features of zeros give embeddings of zeros, whose greatest score is 0."""
     blank = dataclasses.replace(task, features=torch.zeros(NUM_NODES, 4))
-    result = train(blank, config_of(engine=engine, variant=variant))
-    assert result.warning is None
+    alpha = 0.3 if variant != "rounding" else 0.7
+    result = train(blank, config_of(engine=engine, variant=variant, alpha=alpha))
+    assert result.warning is not None
+    assert "all its embeddings are 0" in result.warning
     assert bool(torch.isfinite(result.probabilities).all())
     u, v = pairs = all_pairs()
     p = run_of(result).edge_probabilities(pairs)
-    torch.testing.assert_close(p, 0.7 * dense_of(task.adjacency)[u, v])
+    torch.testing.assert_close(p, (1 - alpha) * dense_of(task.adjacency)[u, v])
+
+
+def test_a_predictor_that_dies_of_its_learning_rate_says_so(task: Task) -> None:
+    """A large step makes every embedding negative, and the ReLU leaves no way back."""
+    dead = train(task, config_of(edge_learning_rate=10.0))
+    assert dead.warning is not None
+    assert "all its embeddings are 0. Try a lower edge_learning_rate" in dead.warning
+    assert train(task, config_of()).warning is None
+
+
+@pytest.mark.parametrize(
+    "training",
+    [TrainingConfig(epochs=1), TrainingConfig(epochs=5, selection="last")],
+    ids=["one epoch", "the last of five"],
+)
+def test_a_predictor_that_ends_without_numbers_says_so(
+    task: Task, training: TrainingConfig
+) -> None:
+    broken = train(
+        task,
+        config_of(edge_probability="sigmoid", edge_learning_rate=1e25, pretrain_predictor_epochs=0),
+        training,
+    )
+    assert bool(run_of(broken).edge_probabilities(all_pairs()).isnan().any())
+    assert broken.warning is not None
+    assert "edge predictor is broken" in broken.warning
+    if training.epochs > 1:
+        assert "The loss became nan in epoch 2" in broken.warning
+        assert "method nan" in broken.warning
+    assert broken.warning.count("Try a lower edge_learning_rate.") == training.epochs // 5 + 1
+
+
+def test_a_predictor_that_broke_in_the_best_epoch_is_not_kept(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Validation, on the original graph, does not notice."""
+    whole = train(task, config_of(), TrainingConfig(epochs=5))
+    assert whole.best_epoch > 1
+    steps = itertools.count(1)
+    step = GAugORun.after_step
+
+    def after_step(run: GAugORun) -> None:
+        step(run)
+        if run._z is not None and next(steps) == whole.best_epoch:
+            nn.init.constant_(run.encoder.first.weight, math.nan)
+
+    monkeypatch.setattr(GAugORun, "after_step", after_step)
+    broken = train(task, config_of(), TrainingConfig(epochs=50))
+    assert broken.best_epoch == whole.best_epoch
+    assert bool(torch.isfinite(run_of(broken).edge_probabilities(all_pairs())).all())
 
 
 class Breaking:
@@ -712,6 +802,22 @@ def test_a_run_that_samples_the_original_graph_says_so(task: Task) -> None:
     assert GAugO(config_of(alpha=0.1)).start(task.visible(), torch.Generator()).warning is None
 
 
+@pytest.mark.parametrize("reading", ["max-normalised", "sigmoid"])
+def test_rounding_that_can_change_no_edge_says_so(task: Task, reading: str) -> None:
+    last = TrainingConfig(epochs=3, selection="last")
+
+    def trained(alpha: float) -> RunResult:
+        config = config_of(variant="rounding", alpha=alpha, edge_probability=reading)
+        return train(task, config, last, keep_history=True)
+
+    same, other = trained(0.49), trained(0.9)
+    assert same.warning is not None
+    assert same.warning.startswith("GAug-O changed no edge: with alpha=0.49")
+    assert all(row["edges"] == task.adjacency.num_pairs for row in same.history)
+    assert other.warning is None
+    assert other.history[-1]["edges"] != task.adjacency.num_pairs
+
+
 def test_half_of_all_pairs_are_refused_where_they_do_not_fit(
     task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -720,6 +826,36 @@ def test_half_of_all_pairs_are_refused_where_they_do_not_fit(
     with pytest.raises(ConfigError, match=message):
         GAugO(config_of(edge_probability="sigmoid")).prepare(task.visible(), 0)
     GAugO(config_of(edge_probability="sigmoid", alpha=0.0)).prepare(task.visible(), 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "arrays"),
+    [
+        ("gcn", {"edge_probability": "sigmoid"}, 6),
+        ("gat", {"edge_probability": "sigmoid"}, 100),
+        (UserModule, {"edge_probability": "sigmoid"}, 300),
+        (UserModule, {"variant": "no-sampling"}, 600),
+        (UserModule, {}, 0),
+        ("gat", {"variant": "no-sampling"}, 0),
+    ],
+    ids=str,
+)
+def test_models_that_list_the_edges_need_more_memory_and_are_told_before_training(
+    task: Task,
+    model: Any,
+    settings: dict[str, Any],
+    arrays: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    method = GAugO(config_of(**settings), model=model)
+    needed = arrays * 4 * NUM_NODES**2
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=needed))
+    method.prepare(task.visible(), 0)
+    if arrays:
+        few = SimpleNamespace(available=needed - 1)
+        monkeypatch.setattr(psutil, "virtual_memory", lambda: few)
+        with pytest.raises(ConfigError, match=r"needs about 0\.0 GB for 60 nodes"):
+            method.prepare(task.visible(), 0)
 
 
 def test_the_dense_engine_refuses_a_graph_that_does_not_fit_before_training(

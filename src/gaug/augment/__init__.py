@@ -16,7 +16,7 @@ from gaug.augment.method import Method
 from gaug.augment.none import NoAugmentation, NoAugmentationConfig
 from gaug.edge_predictors import PredictorConfig, predictor_configs
 from gaug.errors import unknown_name
-from gaug.models.choice import Model
+from gaug.models.choice import Model, ModelChoice
 from gaug.training.hooks import Augmentation, MethodConfig
 from gaug.training.loop import TrainingConfig
 
@@ -51,7 +51,7 @@ def build_method(
     parts: Mapping[str, PredictorConfig] | None = None,
     *,
     labels: Tensor | None = None,
-    model: Model = "gcn",
+    model: Model | ModelChoice = "gcn",
     training: TrainingConfig | None = None,
     seed: int = 0,
 ) -> Method[Any]:
@@ -61,7 +61,7 @@ def build_method(
         config: Its settings.
         parts: Settings of its predictors by name.
         labels: Classes of all nodes, for the omniscient control alone.
-        model: The classifier, for `Method.fit`.
+        model: The classifier.
         training: Settings of the loop, for `Method.fit`.
         seed: Seed, for `Method.fit`.
     """

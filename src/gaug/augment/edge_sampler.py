@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from gaug.config import assign_settings
 from gaug.errors import ConfigError, DataError
 from gaug.graph import standardise
 from gaug.models.base import as_features
+from gaug.seeding import seeded
 
 _OF_THE_LOOP = {
     "beta",
@@ -81,8 +83,7 @@ class EdgeSampler(nn.Module):
         self.config = changed
         self.features = as_features(valid.x).to(device)
         self.adjacency = Adjacency.of(valid).to(device)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with seeded(seed):
             self.encoder = EdgeEncoder.of(changed.to_dict(), int(valid.x.size(1))).to(device)
         self._generator = torch.Generator().manual_seed(seed)
 
@@ -98,6 +99,16 @@ class EdgeSampler(nn.Module):
     def edge_loss(self) -> Tensor:
         """How badly the predictor, as it is now, tells the edges from all other pairs."""
         return self.encoder.loss(self._embed(), self.adjacency)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> EdgeSampler:
+        """Move the graph along, when ``to(device)`` moves the module."""
+        dtype = fn(torch.empty(0)).dtype
+        if dtype != torch.float32:
+            raise ConfigError(f"EdgeSampler computes in float32: leave it out of to({dtype}).")
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        device = self.encoder.first.weight.device
+        self.features, self.adjacency = self.features.to(device), self.adjacency.to(device)
+        return self
 
     @torch.no_grad()
     def edge_probabilities(self, pairs: Tensor) -> Tensor:

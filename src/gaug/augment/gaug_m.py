@@ -32,7 +32,7 @@ from gaug.edge_predictors.fitted import (
 )
 from gaug.errors import ConfigError
 from gaug.graph import standardise
-from gaug.models.choice import Model
+from gaug.models.choice import Model, ModelChoice
 from gaug.pairs.ranking import OnShare, RankedPairs
 from gaug.sparse import SparseMatrix
 from gaug.training.hooks import (
@@ -148,7 +148,7 @@ class GAugM(Method[GAugMConfig]):
         combination: str = "standardised",
         predictor_settings: Mapping[str, PredictorConfig | Mapping[str, Any]] | None = None,
         labels: Tensor | None = None,
-        model: Model = "gcn",
+        model: Model | ModelChoice = "gcn",
         training: TrainingConfig | None = None,
         seed: int = 0,
         **settings: Any,

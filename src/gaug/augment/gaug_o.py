@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +19,19 @@ from gaug.augment.edge_encoder import EdgeEncoder
 from gaug.augment.learned_classifier import LearnedEdgesClassifier
 from gaug.augment.learned_edges import LearnedEdges
 from gaug.augment.method import Method, Trained
-from gaug.augment.sampled_adjacency import check_dense_memory, check_memory
+from gaug.augment.sampled_adjacency import (
+    LISTED_ARRAYS,
+    check_dense_memory,
+    check_list_memory,
+    check_memory,
+)
+from gaug.change import random_change
 from gaug.classifier.facts import GraphInfo
 from gaug.config import Range, Span, setting
-from gaug.edge_predictors.evaluation import random_pairs, roc_auc
+from gaug.edge_predictors.evaluation import roc_auc
 from gaug.errors import ConfigError, DataError, TrainingError
+from gaug.models.choice import ModelChoice
+from gaug.models.gat import GATConfig
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.training.hooks import (
     AugmentedRun,
@@ -35,8 +44,10 @@ from gaug.training.loop import OnEpoch
 
 VARIANTS = ("full", "no-sampling", "rounding", "no-edge-loss", "random")
 ENGINES = ("blocked", "dense")
-# N×N arrays of float32 that half of all pairs take as edges, with the work on them.
-_SIGMOID_ARRAYS = 6
+# N×N arrays of float32 that half of all pairs take as edges, with the work on them, for models that
+# sum over neighbours and for attention with 8 heads.
+_SUMMED_ARRAYS = 6
+_ATTENDED_ARRAYS = 100
 
 
 @dataclass(frozen=True)
@@ -103,17 +114,35 @@ class GAugOConfig(MethodConfig):
             )
 
 
-def check_sample_memory(config: GAugOConfig, num_nodes: int) -> None:
-    """Raise if what these settings hold does not fit for a graph of so many nodes."""
+def check_sample_memory(
+    config: GAugOConfig, num_nodes: int, model: ModelChoice | None = None
+) -> None:
+    """Raise if what these settings hold does not fit for a graph of so many nodes.
+
+    Args:
+        config: The settings.
+        num_nodes: Number of nodes.
+        model: The classifier; by default one that sums over neighbours.
+    """
     if config.engine == "dense":
         check_dense_memory(num_nodes)
-    elif config.edge_probability == "sigmoid" and config.alpha > 0 and config.variant != "random":
+    if config.alpha == 0 or config.variant == "random":
+        return
+    of_a_user = model is not None and model.is_users
+    if config.edge_probability == "sigmoid":
+        arrays = _SUMMED_ARRAYS
+        if of_a_user:
+            arrays = LISTED_ARRAYS // 2
+        elif model is not None and isinstance(model.config, GATConfig):
+            arrays = _ATTENDED_ARRAYS
         check_memory(
-            _SIGMOID_ARRAYS,
+            arrays,
             num_nodes,
             "edge_probability=sigmoid, which joins about half of all pairs,",
             "Take edge_probability=max-normalised.",
         )
+    elif config.variant == "no-sampling" and of_a_user:
+        check_list_memory(num_nodes)
 
 
 class GAugO(Method[GAugOConfig]):
@@ -163,7 +192,7 @@ class GAugO(Method[GAugOConfig]):
             )
         if visible.adjacency.num_pairs == 0:
             raise DataError("GAug-O learns from edges, but this graph has none.")
-        check_sample_memory(self.config, visible.adjacency.num_nodes)
+        check_sample_memory(self.config, visible.adjacency.num_nodes, self.choice)
         return self
 
     def start(self, visible: Visible, generator: torch.Generator) -> GAugORun:
@@ -196,6 +225,8 @@ class GAugORun(AugmentedRun):
         config: The settings.
     """
 
+    rate_setting = "edge_learning_rate"
+
     def __init__(self, visible: Visible, generator: torch.Generator, config: GAugOConfig) -> None:
         super().__init__(visible, generator)
         self.config = config
@@ -205,6 +236,12 @@ class GAugORun(AugmentedRun):
         if config.alpha == 0:
             self.warning = (
                 "GAug-O changed no edge: with alpha=0 it samples the original graph. Raise alpha."
+            )
+        elif config.variant == "rounding" and config.alpha < 0.5:
+            self.warning = (
+                f"GAug-O changed no edge: with alpha={config.alpha:g} the probabilities of edges"
+                " stay above one half, and those of other pairs below. Raise alpha above 0.5, or"
+                " take another variant."
             )
         self.encoder = EdgeEncoder.of(config.to_dict(), int(visible.features.shape[1])).to(
             visible.labels.device
@@ -243,7 +280,8 @@ class GAugORun(AugmentedRun):
             return self._sample(self._by_chance())
         self.encoder.train()
         self._z = self._embed()
-        prepared = self.distribution.prepare(self._z)
+        # A tensor of its own, which the edge loss does not touch.
+        prepared = self.distribution.prepare(self._z).view_as(self._z)
         prepared.register_hook(self._note_gradient)  # type: ignore[no-untyped-call]
         return self._sample(prepared)
 
@@ -267,35 +305,31 @@ class GAugORun(AugmentedRun):
             self.optimiser.zero_grad()
 
     def on_best(self) -> None:
-        """Keep the predictor of the best epoch."""
-        self._best = copy.deepcopy(self.encoder.state_dict())
+        """Keep the predictor of the best epoch, unless it is broken: validation does not see it."""
+        state = self.encoder.state_dict()
+        if all(bool(torch.isfinite(weight).all()) for weight in state.values()):
+            self._best = copy.deepcopy(state)
 
     def combine(self, results: Sequence[RoundResult]) -> Tensor:
         """Class probabilities of joint training; the predictor goes back to its best epoch."""
         self._z = None
-        if self.learns and not self._reached:
-            self.warning = (
-                "The classification loss did not reach GAug-O's edge predictor: the model does not"
-                " use edge_weight. Multiply messages by it, as GraphConv does and SAGEConv does"
-                " not."
-            )
         if self._best is not None:
             self.encoder.load_state_dict(self._best)
+        self.warning = self.warning or self._flaw()
         return super().combine(results)
 
     def log(self) -> dict[str, float]:
         """The edge loss where it counts, the edge AUC, and the predictor's learning rate."""
         if self._z is None:
             return {}
-        generator = torch.Generator().manual_seed(0)
-        edges = self.visible.adjacency.pairs
-        others = random_pairs(self.visible.adjacency.num_nodes, edges.size(1), generator)
+        edges, others = self._judged
         scores = InnerProductScores(self._z.detach().cpu())
-        return {
-            **({"edge_loss": self._edge_loss} if self.beta > 0 else {}),
-            "edge_auc": roc_auc(scores.edge_logits(edges.cpu()), scores.edge_logits(others)),
-            "edge_learning_rate": self.optimiser.param_groups[0]["lr"],
-        }
+        row = {"edge_learning_rate": self.optimiser.param_groups[0]["lr"]}
+        if self.beta > 0:
+            row["edge_loss"] = self._edge_loss
+        if others.size(1):
+            row["edge_auc"] = roc_auc(scores.edge_logits(edges), scores.edge_logits(others))
+        return row
 
     def edge_probabilities(self, pairs: Tensor) -> Tensor:
         """P of pairs of nodes, which a sample joins with that probability.  [2, n] → [n]"""
@@ -312,6 +346,39 @@ class GAugORun(AugmentedRun):
     def learned_edges(self) -> LearnedEdges:
         """What the predictor has learned about the edges, as it is now."""
         return self._learned(self._prepared())
+
+    @functools.cached_property
+    def _judged(self) -> tuple[Tensor, Tensor]:
+        """All edges, and as many other pairs by chance, if there are so many.  [2, E], [2, E]"""
+        adjacency = self.visible.adjacency.to("cpu")
+        pairs = adjacency.num_nodes * (adjacency.num_nodes - 1) // 2
+        count = min(adjacency.num_pairs, pairs - adjacency.num_pairs)
+        generator = torch.Generator().manual_seed(0)
+        others = random_change(adjacency.to_data(), count, 0, generator).added
+        return adjacency.pairs, others
+
+    def _flaw(self) -> str | None:
+        """What is wrong with what the predictor has learned."""
+        if not self.learns:
+            return None
+        prepared = self._prepared()
+        if not bool(torch.isfinite(prepared).all()):
+            return (
+                "GAug-O's edge predictor is broken: it gives probabilities that are not numbers."
+                " Try a lower edge_learning_rate."
+            )
+        if not bool(prepared.any()):
+            return (
+                "GAug-O's edge predictor knows nothing: all its embeddings are 0. Try a lower"
+                " edge_learning_rate, or other features."
+            )
+        if not self._reached:
+            return (
+                "The classification loss did not reach GAug-O's edge predictor: the model does not"
+                " use edge_weight. Multiply messages by it, as GraphConv does and SAGEConv does"
+                " not."
+            )
+        return None
 
     def _note_gradient(self, _: Tensor) -> None:
         self._reached = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 
 import torch
@@ -55,9 +56,11 @@ class LearnedEdgesClassifier(NodeClassifier):
         """
         if seed is None:
             seed = int(torch.randint(2**62, (1,), generator=self._generator))
-        if not isinstance(seed, int):
-            raise ConfigError(f"seed must be a whole number, got {seed!r:.80}.")
-        return self.edges.sample_graph(seed)
+        try:
+            number = operator.index(seed)
+        except TypeError as error:
+            raise ConfigError(f"seed must be a whole number, got {seed!r:.80}.") from error
+        return self.edges.sample_graph(number)
 
     def _tensors(self) -> dict[str, Tensor]:
         return {

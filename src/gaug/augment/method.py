@@ -97,7 +97,7 @@ class Method(Augmentation, Generic[C]):
         self,
         config: C | None = None,
         *,
-        model: Model = "gcn",
+        model: Model | ModelChoice = "gcn",
         training: TrainingConfig | None = None,
         seed: int = 0,
         **settings: Any,

@@ -22,9 +22,9 @@ from gaug.sparse import Pattern, SparseMatrix
 
 # N×N arrays of float32 that a dense sample holds at its peak, forward and backward.
 _SAMPLE_ARRAYS = 16
-# The same where a module of a user's is given all pairs as edges. It is for one with 8 heads, which
-# PyTorch Geometric's layers keep side by side; most take less, some more.
-_LISTED_ARRAYS = 160
+#: The same where a module of a user's is given all pairs as edges. It is for layers of 128 units of
+#: PyTorch Geometric, which hold a message for each edge; narrow ones take less, wide ones more.
+LISTED_ARRAYS = 600
 
 
 class SampledAdjacency(Adjacency):
@@ -117,12 +117,7 @@ class Interpolated(SampledAdjacency):
 
     @functools.cached_property
     def _for_a_module(self) -> DenseSample:
-        check_memory(
-            _LISTED_ARRAYS,
-            self.num_nodes,
-            "variant=no-sampling with a module that lists its edges",
-            "Take a model of this package (gcn, gsage, gat, jknet), or variant=full.",
-        )
+        check_list_memory(self.num_nodes)
         return self.all_pairs
 
     def to_data(self) -> Data:
@@ -180,6 +175,16 @@ class Interpolated(SampledAdjacency):
 def check_dense_memory(num_nodes: int) -> None:
     """Raise if a dense sample of so many nodes does not fit."""
     check_memory(_SAMPLE_ARRAYS, num_nodes, "engine=dense", "Take engine=blocked.")
+
+
+def check_list_memory(num_nodes: int) -> None:
+    """Raise if a list of all pairs of so many nodes does not fit into the work of a module."""
+    check_memory(
+        LISTED_ARRAYS,
+        num_nodes,
+        "variant=no-sampling with a module that lists its edges",
+        "Take a model of this package (gcn, gsage, gat, jknet), or variant=full.",
+    )
 
 
 def check_memory(num_arrays: int, num_nodes: int, what: str, remedy: str) -> None:

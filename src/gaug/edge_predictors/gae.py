@@ -22,6 +22,7 @@ from gaug.graph import undirected_pairs
 from gaug.models.base import Features, Linear, aggregate_linear, as_features
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import OnShare
+from gaug.seeding import seeded
 
 # Up to so many nodes the exact loss over all pairs is chosen, beyond it the sampled one.
 _EXACT_UP_TO = 25_000
@@ -156,8 +157,7 @@ def train_autoencoder(
     if form == "auto":
         form = "exact" if num_nodes <= _EXACT_UP_TO else "sampled"
     features, adjacency = as_features(data.x), Adjacency.of(kept)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         encoder = Encoder(int(features.shape[1]), config)
     optimiser = torch.optim.Adam(
         encoder.parameters(), lr=config.predictor_learning_rate, fused=True

@@ -18,6 +18,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from torch import Tensor
 
+from gaug.pairs.tile_work import EDGE_OF_RANGE
+
 Array = npt.NDArray[Any]
 
 # Sums in another order and products fused with sums are within rounding; nothing more is allowed.
@@ -30,8 +32,8 @@ _U = np.uint32
 
 _PER_E = _F(1 / math.log(2))
 _LOG_2 = _F(math.log(2))
-_NEXT_TO_0 = _F(1e-6)
-_NEXT_TO_1 = _F(1 - 1e-6)
+_NEXT_TO_0 = _F(EDGE_OF_RANGE)
+_NEXT_TO_1 = _F(1 - EDGE_OF_RANGE)
 _LOWEST = _F(-126)  # exponent of the smallest number with full precision
 
 # 1 + e^-|x| of so many scores are multiplied, and one logarithm taken of 64 of them: at most 2^64.

@@ -124,11 +124,13 @@ class AugmentedRun:
 
     Attributes:
         warning: What a user should know of this run, for instance that no edge was changed.
+        rate_setting: What to lower where its loss breaks.
         tell_epoch: To be called after each epoch in which the method trains something of its own,
             for those who watch; the loop puts in what tells them.
     """
 
     warning: str | None = None
+    rate_setting: str = "learning rate of the method"
     tell_epoch: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, visible: Visible, generator: torch.Generator) -> None:

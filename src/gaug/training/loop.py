@@ -15,6 +15,7 @@ from gaug.adjacency import Adjacency
 from gaug.config import Config, Range, setting
 from gaug.errors import TrainingError
 from gaug.models.base import GNN, Features
+from gaug.seeding import seeded
 from gaug.sparse import SparseMatrix
 from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult, best_round
 from gaug.training.metrics import edge_counts, micro_f1
@@ -107,8 +108,7 @@ def train_run(
             "There are no validation nodes to choose the epoch by."
             " Give some, or set selection=last."
         )
-    with torch.random.fork_rng(devices=_accelerators(task)):
-        torch.manual_seed(seed)
+    with seeded(seed, task.labels.device):
         generator = torch.Generator().manual_seed(seed)
         trainer = _Trainer(task, build, optimisation, config, keep_history, on_epoch)
         run = method.start(task.visible(), generator)
@@ -181,9 +181,9 @@ class _Trainer:
             loss, extra, counts = self._step(model, optimiser, run, current, epoch)
             if not math.isfinite(loss + extra):
                 if current.pretraining or (choosing and best.state is None):
-                    raise TrainingError(_broken(loss, extra, epoch, current))
+                    raise TrainingError(_broken(loss, extra, epoch, current, run))
                 kept = "the best weights so far" if choosing else "the weights before it"
-                self.warning = _broken(loss, extra, epoch, current, f"; kept {kept}")
+                self.warning = _broken(loss, extra, epoch, current, run, f"; kept {kept}")
                 break
             score = val_loss = math.nan
             if choosing or self.keep_history:
@@ -226,8 +226,10 @@ class _Trainer:
 
     def _count_edges(self, adjacency: Adjacency) -> dict[str, float]:
         pairs = adjacency.listed_pairs
-        if pairs is None or self.task.multilabel:
+        if pairs is None:
             return {}
+        if self.task.multilabel:  # there are no edges within a class
+            return {"edges": pairs.size(1)}
         return edge_counts(pairs, self.task.labels)
 
     @torch.no_grad()
@@ -301,12 +303,14 @@ class _Best:
         return True
 
 
-def _broken(loss: float, extra: float, epoch: int, current: Round, kept: str = "") -> str:
+def _broken(
+    loss: float, extra: float, epoch: int, current: Round, run: AugmentedRun, kept: str = ""
+) -> str:
     where = f"epoch {epoch}{' of pretraining' if current.pretraining else ''}"
-    of_method = math.isfinite(loss)
+    rate = run.rate_setting if math.isfinite(loss) else "learning_rate"
     return (
         f"The loss became {loss + extra} in {where} (classification {loss:g}, method {extra:g})"
-        f"{kept}. Try a lower {'learning rate of the method' if of_method else 'learning_rate'}."
+        f"{kept}. Try a lower {rate}."
     )
 
 
@@ -326,8 +330,3 @@ def classification_loss(logits: Tensor, labels: Tensor) -> Tensor:
     if labels.dim() == 1:
         return functional.cross_entropy(logits, labels)
     return functional.binary_cross_entropy_with_logits(logits, labels)
-
-
-def _accelerators(task: Task) -> list[int]:
-    device = task.labels.device
-    return [device.index or 0] if device.type == "cuda" else []

@@ -1,0 +1,29 @@
+"""Random numbers from a seed, beside the streams of whoever calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
+    """Within the block, PyTorch's own random numbers come from a seed.
+
+    After it they go on as if nothing had been drawn: on the CPU, and on the device of the work if
+    that is a CUDA one. Other devices are left alone.
+
+    Args:
+        seed: The seed.
+        device: Where the work is done; by default the CPU.
+    """
+    kind = "cpu" if device is None else device.type
+    forked = [device.index or 0] if device is not None and kind == "cuda" else []
+    with torch.random.fork_rng(devices=forked):
+        if kind == "cpu":
+            torch.default_generator.manual_seed(seed)
+        else:
+            torch.manual_seed(seed)
+        yield
