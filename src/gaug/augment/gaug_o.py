@@ -48,6 +48,8 @@ ENGINES = ("blocked", "dense")
 # sum over neighbours and for attention with 8 heads.
 _SUMMED_ARRAYS = 6
 _ATTENDED_ARRAYS = 100
+# An AUC up to which a predictor that was taught to tell edges from other pairs has not learned it.
+_NEARLY_CHANCE = 0.55
 
 
 @dataclass(frozen=True)
@@ -322,13 +324,12 @@ class GAugORun(AugmentedRun):
         """The edge loss where it counts, the edge AUC, and the predictor's learning rate."""
         if self._z is None:
             return {}
-        edges, others = self._judged
-        scores = InnerProductScores(self._z.detach().cpu())
         row = {"edge_learning_rate": self.optimiser.param_groups[0]["lr"]}
         if self.beta > 0:
             row["edge_loss"] = self._edge_loss
-        if others.size(1):
-            row["edge_auc"] = roc_auc(scores.edge_logits(edges), scores.edge_logits(others))
+        auc = self._auc(self._z)
+        if auc is not None:
+            row["edge_auc"] = auc
         return row
 
     def edge_probabilities(self, pairs: Tensor) -> Tensor:
@@ -357,6 +358,14 @@ class GAugORun(AugmentedRun):
         others = random_change(adjacency.to_data(), count, 0, generator).added
         return adjacency.pairs, others
 
+    def _auc(self, z: Tensor) -> float | None:
+        """How often an edge outscores a pair that is none; None where there is no such pair."""
+        edges, others = self._judged
+        if others.size(1) == 0:
+            return None
+        scores = InnerProductScores(z.detach().cpu())
+        return roc_auc(scores.edge_logits(edges), scores.edge_logits(others))
+
     def _flaw(self) -> str | None:
         """What is wrong with what the predictor has learned."""
         if not self.learns:
@@ -367,10 +376,13 @@ class GAugORun(AugmentedRun):
                 "GAug-O's edge predictor is broken: it gives probabilities that are not numbers."
                 " Try a lower edge_learning_rate."
             )
-        if not bool(prepared.any()):
+        auc = self._auc(prepared)
+        blind = self.beta > 0 and auc is not None and auc < _NEARLY_CHANCE
+        if blind or not bool(prepared.any()):
             return (
-                "GAug-O's edge predictor knows nothing: all its embeddings are 0. Try a lower"
-                " edge_learning_rate, or other features."
+                "GAug-O's edge predictor has learned nothing: it tells edges from other pairs no"
+                f" better than chance{'' if auc is None else f' (AUC {auc:.2f})'}. Try"
+                " feature_scaling=columns, or a lower edge_learning_rate."
             )
         if not self._reached:
             return (
