@@ -652,6 +652,17 @@ def test_a_predictor_that_dies_of_its_learning_rate_says_so(task: Task) -> None:
     assert train(task, config_of()).warning is None
 
 
+def test_a_predictor_to_which_all_pairs_are_the_same_says_so_if_it_was_to_tell_edges(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = EdgeEncoder.forward
+    monkeypatch.setattr(EdgeEncoder, "forward", lambda *inputs: whole(*inputs) * 0 + 1)
+    told = train(task, config_of(beta=1.0)).warning
+    assert told is not None
+    assert "no better than chance (AUC 0.50)" in told
+    assert train(task, config_of(beta=0.0)).warning is None
+
+
 @pytest.mark.parametrize(
     "training",
     [TrainingConfig(epochs=1), TrainingConfig(epochs=5, selection="last")],
