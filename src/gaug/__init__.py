@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         NoAugmentation,
     )
     from gaug.augment.dropedge import drop_edges
-    from gaug.augment.edge_sampler import EdgeSampler
+    from gaug.augment.gaug_o.edge_sampler import EdgeSampler
     from gaug.augment.loading import load
     from gaug.automatic import AutoResult, auto
     from gaug.classifier.base import NodeClassifier
@@ -64,7 +64,7 @@ _HOMES = {
     "BGCNConfig": "gaug.augment",
     "DropEdge": "gaug.augment",
     "DropEdgeConfig": "gaug.augment",
-    "EdgeSampler": "gaug.augment.edge_sampler",
+    "EdgeSampler": "gaug.augment.gaug_o.edge_sampler",
     "Evaluation": "gaug.evaluation",
     "Experiment": "gaug.experiment",
     "GAT": "gaug.models",

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from gaug.adjacency import Adjacency
-from gaug.augment.edge_distribution import EdgeDistribution
-from gaug.augment.edge_sampling import sample_blocked
+from gaug.augment.gaug_o.edge_distribution import EdgeDistribution
+from gaug.augment.gaug_o.edge_sampling import sample_blocked
 from gaug.edge_predictors.edge_loss import edge_loss
 from gaug.pairs.sharing import share_tiles
 from gaug.pairs.tiles import Tile, tiles

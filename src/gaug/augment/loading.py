@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from gaug.augment import METHOD_CONFIGS
 from gaug.augment.changed_graph import ChangedGraphClassifier
-from gaug.augment.learned_classifier import LearnedEdgesClassifier
+from gaug.augment.gaug_o.classifier import LearnedEdgesClassifier
 from gaug.augment.mended_classifier import MendedGraphClassifier
 from gaug.augment.remembered import RememberedClassifier
 from gaug.classifier.base import Fitted, NodeClassifier, split_tensors

@@ -17,9 +17,10 @@ from torch.nn import functional
 from torch_geometric.nn import GCNConv
 
 from gaug.adjacency import Adjacency
-from gaug.augment.edge_distribution import READINGS, EdgeDistribution
-from gaug.augment.edge_sampling import sample_blocked, sample_dense
-from gaug.augment.sampled_adjacency import SampledAdjacency
+from gaug.augment.gaug_o.config import READINGS
+from gaug.augment.gaug_o.edge_distribution import EdgeDistribution
+from gaug.augment.gaug_o.edge_sampling import sample_blocked, sample_dense
+from gaug.augment.gaug_o.sampled_adjacency import SampledAdjacency
 from gaug.edge_predictors.edge_loss import edge_loss
 from gaug.errors import ConfigError
 from gaug.models import MODEL_CONFIGS, build_model
@@ -168,6 +169,18 @@ def test_the_weights_of_a_sample_are_exactly_one(engine: str) -> None:
     neighbours = dense_of(sample).float()
     assert torch.equal(sample.sum(torch.eye(30)), neighbours)
     assert torch.equal(sample.degrees(), neighbours.sum(dim=1))
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_the_expected_number_of_edges_is_the_sum_of_all_probabilities(alpha: float) -> None:
+    graph, z = random_graph(12), embeddings(12, "max-normalised")
+    distribution = EdgeDistribution(alpha, 1.0)
+    expected = distribution.expected_edges(distribution.prepare(z), graph.num_pairs)
+    assert expected == pytest.approx(
+        float(probabilities(z, graph, alpha, "max-normalised").sum() / 2)
+    )
+    by_sigmoid = EdgeDistribution(alpha, 1.0, "sigmoid")
+    assert by_sigmoid.expected_edges(z, graph.num_pairs) is None
 
 
 def test_temperature_does_not_change_what_is_sampled() -> None:

@@ -6,24 +6,21 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
-import psutil
 import pytest
 import scipy.stats
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
 from gaug.adjacency import Adjacency
-from gaug.augment.edge_encoder import EdgeEncoder
-from gaug.augment.gaug_o import VARIANTS, GAugO, GAugOConfig, GAugORun, warmed_up
+from gaug.augment.gaug_o import GAugO, GAugOConfig, GAugORun
+from gaug.augment.gaug_o.config import VARIANTS
+from gaug.augment.gaug_o.edge_encoder import EdgeEncoder
+from gaug.augment.gaug_o.warmup import warmed_up
 from gaug.data.splits import SplitConfig, make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError, DataError, TrainingError
@@ -399,51 +396,6 @@ def test_without_sampling_the_history_counts_no_edges_and_the_graph_has_all_pair
 
 # The warm-up.
 
-warmups = st.floats(0, 1e6)
-
-
-@given(st.integers(2, 300), warmups)
-def test_the_warm_up_rises_from_0_at_the_first_epoch_to_1_at_the_last(
-    num_epochs: int, warmup: float
-) -> None:
-    shares = [warmed_up(epoch, num_epochs, warmup) for epoch in range(1, num_epochs + 1)]
-    if warmup == 0:
-        assert shares == [1.0] * num_epochs
-        return
-    assert shares[0] == 0.0
-    assert shares[-1] == 1.0
-    assert all(a <= b for a, b in itertools.pairwise(shares))
-
-
-@given(st.integers(1, 100), st.floats(0.1, 20), st.floats(1.1, 5))
-def test_a_larger_warm_up_is_later_in_the_first_half_and_steeper_in_the_middle(
-    half: int, warmup: float, factor: float
-) -> None:
-    num_epochs = 2 * half + 1
-    assert warmed_up(half + 1, num_epochs, warmup) == 0.5
-
-    def slope(warmup: float) -> float:
-        return warmed_up(half + 2, num_epochs, warmup) - warmed_up(half, num_epochs, warmup)
-
-    assert slope(factor * warmup) >= slope(warmup)
-    for epoch in range(1, half + 1):
-        later = warmed_up(epoch, num_epochs, factor * warmup)
-        assert later <= warmed_up(epoch, num_epochs, warmup)
-
-
-@given(st.integers(2, 50), st.floats(0.5, 10))
-def test_the_warm_up_is_the_part_of_a_sigmoid_from_minus_w_to_w(
-    num_epochs: int, warmup: float
-) -> None:
-    x = torch.linspace(-warmup, warmup, num_epochs, dtype=torch.float64).sigmoid()
-    expected = (x - x[0]) / (x[-1] - x[0])
-    shares = [warmed_up(epoch, num_epochs, warmup) for epoch in range(1, num_epochs + 1)]
-    assert shares == pytest.approx(expected.tolist(), abs=1e-9)
-
-
-def test_one_epoch_is_not_warmed_up() -> None:
-    assert warmed_up(1, 1, 5.0) == 1.0
-
 
 def test_the_predictors_learning_rate_follows_the_warm_up(task: Task) -> None:
     config = config_of(warmup=3.0, edge_learning_rate=0.02)
@@ -476,25 +428,6 @@ def test_the_history_has_the_edge_loss_and_how_well_edges_are_told_from_other_pa
 def joined_by(task: Task, pairs: Tensor) -> Task:
     """The same nodes with other edges."""
     return dataclasses.replace(task, adjacency=Adjacency.of_pairs(pairs, NUM_NODES))
-
-
-def test_the_edge_auc_sets_edges_against_pairs_that_are_none(task: Task) -> None:
-    """Two cliques, and embeddings that tell them apart: no pair within them is no edge."""
-    clique = torch.arange(NUM_NODES) % 2
-    u, v = pairs = all_pairs()
-    edges = pairs[:, clique[u] == clique[v]]
-    run = start(joined_by(task, edges), pretrain_classifier_epochs=0)
-    run.next_round(None)
-    run._z = functional.one_hot(clique, 2).float()
-    assert run.log()["edge_auc"] == 1
-    run._z[0] = run._z[1]  # node 0 is on the wrong side
-    others = run._judged[1]
-    assert others.size(1) == edges.size(1) < pairs.size(1) - edges.size(1)
-    of_node_0 = torch.cat([edges, others], dim=1)[0] == 0
-    is_edge = torch.arange(2 * edges.size(1)) < edges.size(1)
-    expected = roc_auc_score(is_edge, is_edge ^ of_node_0)
-    assert 0.9 < expected < 1
-    assert run.log()["edge_auc"] == pytest.approx(expected)
 
 
 def test_where_all_pairs_are_edges_there_is_no_edge_auc(task: Task) -> None:
@@ -829,54 +762,3 @@ def test_rounding_that_can_change_no_edge_says_so(task: Task, reading: str) -> N
     assert all(row["edges"] == task.adjacency.num_pairs for row in same.history)
     assert other.warning is None
     assert other.history[-1]["edges"] != task.adjacency.num_pairs
-
-
-def test_half_of_all_pairs_are_refused_where_they_do_not_fit(
-    task: Task, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10_000))
-    message = r"which joins about half of all pairs, needs about 0\.0 GB for 60 nodes"
-    with pytest.raises(ConfigError, match=message):
-        GAugO(config_of(edge_probability="sigmoid")).prepare(task.visible(), 0)
-    GAugO(config_of(edge_probability="sigmoid", alpha=0.0)).prepare(task.visible(), 0)
-
-
-@pytest.mark.parametrize(
-    ("model", "settings", "arrays"),
-    [
-        ("gcn", {"edge_probability": "sigmoid"}, 6),
-        ("gat", {"edge_probability": "sigmoid"}, 100),
-        (UserModule, {"edge_probability": "sigmoid"}, 300),
-        (UserModule, {"variant": "no-sampling"}, 600),
-        (UserModule, {}, 0),
-        ("gat", {"variant": "no-sampling"}, 0),
-    ],
-    ids=str,
-)
-def test_models_that_list_the_edges_need_more_memory_and_are_told_before_training(
-    task: Task,
-    model: Any,
-    settings: dict[str, Any],
-    arrays: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    method = GAugO(config_of(**settings), model=model)
-    needed = arrays * 4 * NUM_NODES**2
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=needed))
-    method.prepare(task.visible(), 0)
-    if arrays:
-        few = SimpleNamespace(available=needed - 1)
-        monkeypatch.setattr(psutil, "virtual_memory", lambda: few)
-        with pytest.raises(ConfigError, match=r"needs about 0\.0 GB for 60 nodes"):
-            method.prepare(task.visible(), 0)
-
-
-def test_the_dense_engine_refuses_a_graph_that_does_not_fit_before_training(
-    task: Task, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=100_000))
-    GAugO(config_of()).prepare(task.visible(), 0)
-    message = r"engine=dense needs about 0.0 GB for 60 nodes, and 0.0 GB are free. Take engine="
-    for variant in ("full", "no-sampling"):  # the latter holds all pairs in its edge loss
-        with pytest.raises(ConfigError, match=message):
-            GAugO(config_of(engine="dense", variant=variant)).prepare(task.visible(), 0)

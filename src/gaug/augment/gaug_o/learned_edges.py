@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
-from gaug.augment.edge_distribution import EdgeDistribution
-from gaug.augment.edge_sampling import sample_blocked, sample_dense
-from gaug.augment.sampled_adjacency import Interpolated
+from gaug.augment.gaug_o.config import GAugOConfig
+from gaug.augment.gaug_o.edge_distribution import EdgeDistribution
+from gaug.augment.gaug_o.edge_sampling import sample_blocked, sample_dense
+from gaug.augment.gaug_o.memory import SUMMED_EDGE, check_sample
+from gaug.augment.gaug_o.sampled_adjacency import Interpolated
 from gaug.errors import DataError
 
 # Pairs whose probabilities are computed at a time, to bound memory.
@@ -31,6 +31,7 @@ class LearnedEdges:
         weigh_all: Whether a graph has all pairs with their probabilities as weights, instead of
             a draw (``variant=no-sampling``).
         dense: Whether a draw holds all pairs at once (``engine=dense``).
+        edge_bytes: What each edge of a drawn graph takes; one that does not fit is refused.
     """
 
     prepared: Tensor
@@ -38,16 +39,24 @@ class LearnedEdges:
     distribution: EdgeDistribution
     weigh_all: bool = False
     dense: bool = False
+    edge_bytes: int = SUMMED_EDGE
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], prepared: Tensor, original: Adjacency) -> LearnedEdges:
-        """What was learned with these settings of `gaug.augment.gaug_o.GAugOConfig`."""
+    def of(
+        cls,
+        config: GAugOConfig,
+        prepared: Tensor,
+        original: Adjacency,
+        edge_bytes: int = SUMMED_EDGE,
+    ) -> LearnedEdges:
+        """What was learned with these settings of GAug-O."""
         return cls(
             prepared,
             original,
-            EdgeDistribution.of(settings),
-            weigh_all=settings["variant"] == "no-sampling",
-            dense=settings["engine"] == "dense",
+            EdgeDistribution.of(config),
+            weigh_all=config.variant == "no-sampling",
+            dense=config.engine == "dense",
+            edge_bytes=edge_bytes,
         )
 
     @torch.no_grad()
@@ -80,6 +89,9 @@ class LearnedEdges:
         """A graph that carries gradient to the embeddings."""
         if self.weigh_all:
             return Interpolated(self.prepared, self.original, self.distribution)
+        expected = self.distribution.expected_edges(self.prepared, self.original.num_pairs)
+        if expected is not None:
+            check_sample(expected, self.original.num_nodes, self.edge_bytes)
         sample = sample_dense if self.dense else sample_blocked
         return sample(self.prepared, self.original, self.distribution, seed)
 

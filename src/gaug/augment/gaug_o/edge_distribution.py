@@ -14,19 +14,15 @@ node is joined to itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from gaug.augment.gaug_o.config import READINGS, GAugOConfig
 from gaug.change import pair_keys
 from gaug.errors import unknown_name
 from gaug.pairs.tile_work import EDGE_OF_RANGE
-
-#: How the scores of pairs become probabilities.
-READINGS = ("max-normalised", "sigmoid")
 
 #: What is done with the probabilities.
 SAMPLINGS = ("bernoulli", "rounding")
@@ -50,14 +46,13 @@ class EdgeDistribution:
     sampling: str = "bernoulli"
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> EdgeDistribution:
-        """That of settings of `gaug.augment.gaug_o.GAugOConfig`."""
-        variant = settings["variant"]
+    def of(cls, config: GAugOConfig) -> EdgeDistribution:
+        """That of settings of GAug-O."""
         return cls(
-            settings["alpha"],
-            settings["temperature"],
-            "max-normalised" if variant == "random" else settings["edge_probability"],
-            "rounding" if variant == "rounding" else "bernoulli",
+            config.alpha,
+            config.temperature,
+            "max-normalised" if config.variant == "random" else config.edge_probability,
+            "rounding" if config.variant == "rounding" else "bernoulli",
         )
 
     def prepare(self, z: Tensor) -> Tensor:
@@ -90,6 +85,23 @@ class EdgeDistribution:
         scores = self.of_scores((z[pairs[0]] * z[pairs[1]]).sum(dim=1))
         known = _contained(pair_keys(pairs, num_nodes), pair_keys(edges, num_nodes))
         return self.alpha * scores + (1 - self.alpha) * known.to(z.dtype)
+
+    @torch.no_grad()
+    def expected_edges(self, z: Tensor, num_edges: int) -> float | None:
+        """Sum of P over all pairs: how many edges a draw has on average.
+
+        None where scores become probabilities by a sigmoid, whose sum over all pairs has no short
+        form.
+
+        Args:
+            z: Embeddings from `prepare`.  [N, d]
+            num_edges: Edges of the graph.
+        """
+        if self.reading == "sigmoid":
+            return None
+        # Of all i and j, less those with i = j, each pair counts twice.
+        learned = (z.sum(dim=0).square().sum() - z.square().sum()) / 2
+        return self.alpha * float(learned) + (1 - self.alpha) * num_edges
 
     def relaxed(self, p: Tensor, noise: Tensor) -> Tensor:
         """The relaxed sample, differentiable in the probability; noise is 1 - u."""

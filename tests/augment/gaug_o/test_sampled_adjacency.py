@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
 from gaug.adjacency import Adjacency
-from gaug.augment.edge_distribution import EdgeDistribution
-from gaug.augment.sampled_adjacency import DenseSample, Interpolated, check_dense_memory
+from gaug.augment.gaug_o.edge_distribution import EdgeDistribution
+from gaug.augment.gaug_o.sampled_adjacency import DenseSample, Interpolated
 from gaug.errors import ConfigError
 from gaug.models import GAT, MODEL_CONFIGS, GATConfig, build_model
 from gaug.training.loop import apply_model
@@ -175,16 +175,6 @@ def test_without_a_sample_pairs_of_a_probability_above_0_are_listed_and_no_other
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with one gigabyte free."""
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10**9))
-
-
-def test_the_dense_engine_refuses_what_does_not_fit_with_the_figures(little_memory: None) -> None:
-    check_dense_memory(3900)
-    message = (
-        r"engine=dense needs about 6.4 GB for 10,000 nodes, and 1.0 GB are free."
-        r" Take engine=blocked."
-    )
-    with pytest.raises(ConfigError, match=message):
-        check_dense_memory(10_000)
 
 
 def test_a_graph_of_all_pairs_is_refused_only_where_it_does_not_fit(little_memory: None) -> None:

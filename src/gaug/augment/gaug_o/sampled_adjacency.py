@@ -9,22 +9,15 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 
-import psutil
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
 from gaug.attention import attend_to_all
-from gaug.augment.edge_distribution import EdgeDistribution
-from gaug.errors import ConfigError
+from gaug.augment.gaug_o.edge_distribution import EdgeDistribution
+from gaug.augment.gaug_o.memory import check_all_pairs, check_list
 from gaug.sparse import Pattern, SparseMatrix
-
-# N×N arrays of float32 that a dense sample holds at its peak, forward and backward.
-_SAMPLE_ARRAYS = 16
-#: The same where a module of a user's is given all pairs as edges. It is for layers of 128 units of
-#: PyTorch Geometric, which hold a message for each edge; narrow ones take less, wide ones more.
-LISTED_ARRAYS = 600
 
 
 class SampledAdjacency(Adjacency):
@@ -117,17 +110,13 @@ class Interpolated(SampledAdjacency):
 
     @functools.cached_property
     def _for_a_module(self) -> DenseSample:
-        check_list_memory(self.num_nodes)
+        check_list(self.num_nodes)
         return self.all_pairs
 
     def to_data(self) -> Data:
         """All pairs of a probability above 0, and their probabilities as weights."""
-        check_memory(
-            _SAMPLE_ARRAYS,
-            self.num_nodes,
-            "A list of all pairs",
-            "Ask for the edge_probabilities of some.",
-        )
+        remedy = "Ask for the edge_probabilities of some."
+        check_all_pairs(self.num_nodes, "A list of all pairs", remedy)
         return self.all_pairs.to_data()
 
     @property
@@ -170,29 +159,3 @@ class Interpolated(SampledAdjacency):
         node = torch.arange(learned.size(0), device=learned.device)
         p = learned + known
         return p.index_put((node, node + rows.start), p.new_ones(()))
-
-
-def check_dense_memory(num_nodes: int) -> None:
-    """Raise if a dense sample of so many nodes does not fit."""
-    check_memory(_SAMPLE_ARRAYS, num_nodes, "engine=dense", "Take engine=blocked.")
-
-
-def check_list_memory(num_nodes: int) -> None:
-    """Raise if a list of all pairs of so many nodes does not fit into the work of a module."""
-    check_memory(
-        LISTED_ARRAYS,
-        num_nodes,
-        "variant=no-sampling with a module that lists its edges",
-        "Take a model of this package (gcn, gsage, gat, jknet), or variant=full.",
-    )
-
-
-def check_memory(num_arrays: int, num_nodes: int, what: str, remedy: str) -> None:
-    """Raise if so many N×N arrays of float32 do not fit."""
-    needed = num_arrays * 4 * num_nodes**2
-    available = psutil.virtual_memory().available
-    if needed > available:
-        raise ConfigError(
-            f"{what} needs about {needed / 1e9:.1f} GB for {num_nodes:,} nodes, and"
-            f" {available / 1e9:.1f} GB are free. {remedy}"
-        )

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
-from gaug.augment.edge_encoder import EdgeEncoder
-from gaug.augment.gaug_o import GAugOConfig, check_sample_memory
-from gaug.augment.learned_edges import LearnedEdges
+from gaug.augment.gaug_o.config import GAugOConfig
+from gaug.augment.gaug_o.edge_encoder import EdgeEncoder
+from gaug.augment.gaug_o.learned_edges import LearnedEdges
+from gaug.augment.gaug_o.memory import check_settings
 from gaug.config import assign_settings
 from gaug.errors import ConfigError, DataError
 from gaug.graph import standardise
@@ -79,12 +80,12 @@ class EdgeSampler(nn.Module):
                 "GAug-O samples edges that are there or not, but this graph has edge weights."
                 " Drop them (data.edge_weight = None)."
             )
-        check_sample_memory(changed, int(valid.num_nodes))
+        check_settings(changed, int(valid.num_nodes))
         self.config = changed
         self.features = as_features(valid.x).to(device)
         self.adjacency = Adjacency.of(valid).to(device)
         with seeded(seed):
-            self.encoder = EdgeEncoder.of(changed.to_dict(), int(valid.x.size(1))).to(device)
+            self.encoder = EdgeEncoder.of(changed, int(valid.x.size(1))).to(device)
         self._generator = torch.Generator().manual_seed(seed)
 
     def forward(self) -> Adjacency:
@@ -124,7 +125,7 @@ class EdgeSampler(nn.Module):
         return z
 
     def _learned(self, z: Tensor) -> LearnedEdges:
-        learned = LearnedEdges.of(self.config.to_dict(), z, self.adjacency)
+        learned = LearnedEdges.of(self.config, z, self.adjacency)
         return dataclasses.replace(learned, prepared=learned.distribution.prepare(z))
 
     def _next_seed(self) -> int:

@@ -12,7 +12,7 @@ from torch.distributions import Normal, kl_divergence
 from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
-from gaug.augment.edge_encoder import EdgeEncoder
+from gaug.augment.gaug_o.edge_encoder import EdgeEncoder
 from gaug.edge_predictors.edge_loss import edge_loss
 
 

@@ -10,7 +10,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
-from gaug.augment.learned_edges import LearnedEdges
+from gaug.augment.gaug_o.config import GAugOConfig
+from gaug.augment.gaug_o.learned_edges import LearnedEdges
 from gaug.classifier.base import Fitted, NodeClassifier
 from gaug.errors import ConfigError
 
@@ -32,8 +33,8 @@ class LearnedEdgesClassifier(NodeClassifier):
     def restored(cls, fitted: Fitted, tensors: Mapping[str, Tensor]) -> LearnedEdgesClassifier:
         """The classifier from its parts, as `save` wrote them."""
         original = Adjacency.of_pairs(tensors["edges"], fitted.facts.num_nodes)
-        learned = LearnedEdges.of(fitted.method.to_dict(), tensors["prepared"], original)
-        return cls(fitted, learned)
+        assert isinstance(fitted.method, GAugOConfig)
+        return cls(fitted, LearnedEdges.of(fitted.method, tensors["prepared"], original))
 
     def edge_probabilities(self, pairs: Tensor) -> Tensor:
         """How likely pairs of nodes of the graph of the fit are edges of a drawn graph.

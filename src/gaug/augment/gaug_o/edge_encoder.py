@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from gaug.adjacency import Adjacency
+from gaug.augment.gaug_o.config import GAugOConfig
 from gaug.edge_predictors.edge_loss import edge_loss
 from gaug.edge_predictors.gae import kl_divergence
 from gaug.models.base import Features, Linear
@@ -52,15 +52,15 @@ class EdgeEncoder(nn.Module):
         self.penalty = torch.zeros(())
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], in_features: int) -> EdgeEncoder:
-        """That of settings of `gaug.augment.gaug_o.GAugOConfig`."""
+    def of(cls, config: GAugOConfig, in_features: int) -> EdgeEncoder:
+        """That of settings of GAug-O."""
         return cls(
             in_features,
-            settings["edge_hidden"],
-            settings["edge_embedding"],
-            rectified=settings["edge_probability"] == "max-normalised",
-            variational=settings["edge_model"] == "vgae",
-            loss_form="dense" if settings["engine"] == "dense" else "exact",
+            config.edge_hidden,
+            config.edge_embedding,
+            rectified=config.edge_probability == "max-normalised",
+            variational=config.edge_model == "vgae",
+            loss_form="dense" if config.engine == "dense" else "exact",
         )
 
     def forward(

@@ -1,0 +1,119 @@
+"""What does not fit is refused with the figures, before it is begun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+import torch
+from torch import nn
+
+from gaug.adjacency import Adjacency
+from gaug.augment.gaug_o.config import GAugOConfig
+from gaug.augment.gaug_o.learned_edges import LearnedEdges
+from gaug.augment.gaug_o.memory import check_sample, check_settings, edge_bytes
+from gaug.augment.gaug_o.method import GAugO
+from gaug.data.splits import make_split
+from gaug.data.synthetic import SyntheticConfig, planted_graph
+from gaug.errors import ConfigError
+from gaug.models.choice import ModelChoice
+
+Free = Callable[[float], None]
+
+
+@pytest.fixture
+def free(monkeypatch: pytest.MonkeyPatch) -> Free:
+    """Sets how many bytes are free."""
+
+    def set_free(available: float) -> None:
+        few = SimpleNamespace(available=available)
+        monkeypatch.setattr(psutil, "virtual_memory", lambda: few)
+
+    return set_free
+
+
+class Module(nn.Module):
+    """A module of a user's."""
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "bytes_a_pair"),
+    [
+        ("gcn", {"edge_probability": "sigmoid"}, 48),
+        ("gat", {"edge_probability": "sigmoid"}, 800),
+        (Module, {"edge_probability": "sigmoid"}, 2400),
+        (Module, {"variant": "no-sampling"}, 4800),
+        ("gcn", {"engine": "dense"}, 128),
+        ("gcn", {"engine": "dense", "variant": "no-sampling"}, 128),  # in its edge loss
+        ("gcn", {"engine": "dense", "alpha": 0.0}, 128),
+        ("gcn", {"edge_probability": "sigmoid", "alpha": 0.0}, 0),
+        ("gcn", {"edge_probability": "sigmoid", "variant": "random"}, 0),
+        (Module, {}, 0),
+        ("gat", {"variant": "no-sampling"}, 0),
+    ],
+    ids=str,
+)
+def test_settings_are_refused_where_what_they_hold_of_all_pairs_does_not_fit(
+    model: Any, settings: dict[str, Any], bytes_a_pair: int, free: Free
+) -> None:
+    config, choice = GAugOConfig(**settings), ModelChoice.of(model)
+    needed = bytes_a_pair * 60**2 / 2
+    free(needed)
+    check_settings(config, 60, choice)
+    if bytes_a_pair:
+        free(needed - 1)
+        with pytest.raises(ConfigError, match=r"needs about 0\.0 GB for 60 nodes"):
+            check_settings(config, 60, choice)
+
+
+def test_a_refusal_has_the_figures_and_a_remedy(free: Free) -> None:
+    free(1e9)
+    message = (
+        r"engine=dense needs about 6\.4 GB for 10,000 nodes, and 1\.0 GB are free\."
+        r" Take engine=blocked\."
+    )
+    with pytest.raises(ConfigError, match=message):
+        check_settings(GAugOConfig(engine="dense"), 10_000)
+    message = (
+        r"A sampled graph of about 20,000,000 edges needs about 1\.9 GB for 10,000 nodes, and"
+        r" 1\.0 GB are free\. Lower alpha, or "
+    )
+    with pytest.raises(ConfigError, match=message):
+        check_sample(2e7, 10_000, edge_bytes())
+
+
+def test_models_that_hold_more_for_an_edge_are_refused_smaller_graphs() -> None:
+    summed, attended, listed = (
+        edge_bytes(ModelChoice.of(model)) for model in ("gcn", "gat", Module)
+    )
+    assert edge_bytes() == summed == edge_bytes(ModelChoice.of("jknet"))
+    assert summed < attended < listed
+
+
+@pytest.mark.parametrize("model", ["gcn", "gat"])
+def test_a_sample_is_refused_before_it_is_drawn_where_it_would_not_fit(
+    model: str, free: Free
+) -> None:
+    """All embeddings are the same, so that all pairs are as likely as can be."""
+    alike = torch.ones(100, 1)
+    bare = Adjacency.of_pairs(torch.tensor([[0], [1]]), 100)
+    config, bytes_each = GAugOConfig(alpha=0.5), edge_bytes(ModelChoice.of(model))
+    learned = LearnedEdges.of(config, alike, bare, bytes_each)
+    expected = 0.5 * 4950 + 0.5
+    free(bytes_each * expected)
+    assert learned.sample(0).num_pairs == pytest.approx(expected, abs=5 * 35)  # 5 deviations
+    free(bytes_each * expected - 1)
+    with pytest.raises(ConfigError, match="A sampled graph of about 2,476 edges needs"):
+        learned.sample(0)
+
+
+def test_training_stops_with_the_figures_where_samples_grow_too_large(free: Free) -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=60, num_classes=3, degree=5.0))
+    split = make_split(data, "stratified").apply(data)
+    method = GAugO(alpha=0.3, epochs=3, pretrain_predictor_epochs=2, pretrain_classifier_epochs=2)
+    free(100 * edge_bytes())  # the graph itself has 150 edges, of which 105 are kept on average
+    with pytest.raises(ConfigError, match=r"A sampled graph of about \d+ edges needs"):
+        method.fit(split)
