@@ -12,8 +12,8 @@ from torch_geometric.data import Data
 from gaug.errors import DataError
 from gaug.graph import is_multilabel, undirected_pairs
 
-# Up to so many pairs of nodes are listed outright when non-edges are drawn.
-_LISTED_PAIRS = 4_000_000
+# Up to so many pairs of nodes are listed outright when non-edges are drawn: 10 MB of work.
+_LISTED_PAIRS = 100_000
 
 
 @dataclass(frozen=True)
