@@ -399,6 +399,19 @@ def test_a_summary_of_runs_without_validation_has_no_validation_score():
     assert summary["val_std"] is None
 
 
+def test_a_summary_of_one_run_has_no_deviation():
+    summary = summarise(run_experiment(karate(), runs=1))
+    assert summary["test_std"] is None
+    assert summary["val_std"] is None
+
+
+def test_a_summary_tells_of_how_many_runs_a_warning_is_true():
+    records = run_experiment(karate(), runs=3)
+    assert summarise(records)["warnings"] == []
+    records[1].warning = "It went wrong."
+    assert summarise(records)["warnings"] == ["1 of 3 runs: It went wrong."]
+
+
 def test_a_single_value_has_no_spread_and_others_the_sample_deviation():
     assert spread([80.0]) == 0.0
     assert spread([1.0, 3.0]) == pytest.approx(math.sqrt(2))

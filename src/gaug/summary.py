@@ -10,7 +10,10 @@ from gaug.store import RunRecord
 
 
 def summarise(records: Sequence[RunRecord]) -> dict[str, Any]:
-    """Means and sample standard deviations over runs of one experiment, ready for JSON."""
+    """Means and sample standard deviations over runs of one experiment, ready for JSON.
+
+    One run has no standard deviation: it is None then.
+    """
     if not records:
         raise ValueError("There are no records to summarise.")
     first = records[0]
@@ -25,12 +28,13 @@ def summarise(records: Sequence[RunRecord]) -> dict[str, Any]:
         "protocol": first.protocol,
         "runs": len(records),
         "test_mean": statistics.fmean(tests),
-        "test_std": spread(tests),
+        "test_std": _deviation(tests),
         "val_mean": statistics.fmean(vals) if vals else None,
-        "val_std": spread(vals) if vals else None,
+        "val_std": _deviation(vals),
         "seconds_per_run": statistics.fmean(record.seconds for record in records),
         "peak_memory_mb": max(record.peak_memory_mb for record in records),
         "record_ids": [record.id for record in records],
+        "warnings": warnings_of(records),
     }
 
 
@@ -46,6 +50,10 @@ def warnings_of(records: Sequence[RunRecord]) -> list[str]:
 def spread(values: Sequence[float]) -> float:
     """Sample standard deviation; 0 for a single value."""
     return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def _deviation(values: Sequence[float]) -> float | None:
+    return spread(values) if len(values) > 1 else None
 
 
 def mean_and_spread(scores: Sequence[float]) -> str:

@@ -33,6 +33,7 @@ KEYS = {
     "seconds_per_run",
     "peak_memory_mb",
     "record_ids",
+    "warnings",
 }
 
 
