@@ -18,7 +18,7 @@ from gaug.augment import DropEdge, DropEdgeConfig, NoAugmentation
 from gaug.data.catalog import load_graph
 from gaug.data.splits import SplitConfig, make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.errors import TrainingError
+from gaug.errors import ConfigError, TrainingError
 from gaug.graph import edge_homophily
 from gaug.models import GCN, MLP, GCNConfig, MLPConfig
 from gaug.training.hooks import (
@@ -360,6 +360,81 @@ def test_a_loss_that_breaks_in_pretraining_is_an_error() -> None:
 
     with pytest.raises(TrainingError, match=r"nan in epoch 3 of pretraining \(classification"):
         run_gcn(planted_task(), TrainingConfig(epochs=5), method=Method(3))
+
+
+class BreakingGCN(GCN):
+    """Its gradient is NaN in one epoch, in which its loss is a number still."""
+
+    def __init__(self, task: Task, breaks_at: int) -> None:
+        super().__init__(task.in_features, task.num_classes, GCNConfig(hidden=16))
+        self.epochs_left = breaks_at
+        self.layers[0].weight.register_hook(self._gradient)
+
+    def _gradient(self, gradient: Tensor) -> Tensor:
+        self.epochs_left -= 1
+        return gradient if self.epochs_left else gradient * float("nan")
+
+
+def run_breaking(breaks_at: int, config: TrainingConfig) -> RunResult:
+    # Nearly all nodes are of class 0, which is what NaN is taken for: a broken epoch scores well.
+    task = planted_task()
+    task = dataclasses.replace(task, labels=torch.where(task.labels == 3, 3, 0))
+    build = functools.partial(BreakingGCN, task, breaks_at)
+    return train_run(task, build, NoAugmentation(), RECIPE, config, 0)
+
+
+def test_weights_that_are_not_numbers_are_never_the_best() -> None:
+    broken = run_breaking(3, TrainingConfig(epochs=10))
+    whole = run_breaking(999, TrainingConfig(epochs=2))
+    assert broken.warning is not None
+    assert "nan in epoch 4 (classification nan); kept the best weights so far" in broken.warning
+    assert broken.warning.endswith("Try a lower learning_rate.")
+    assert torch.equal(broken.probabilities, whole.probabilities)
+    assert broken.best_epoch == whole.best_epoch
+
+
+@pytest.mark.parametrize("selection", ["validation", "last"])
+def test_where_no_weights_are_numbers_there_is_nothing_to_keep(selection: str) -> None:
+    with pytest.raises(TrainingError, match=r"nan in epoch 2 \(classification nan\)\. Try a"):
+        run_breaking(1, TrainingConfig(epochs=10, selection=selection))
+    message = r"^The weights are infinite or not numbers after epoch 1\. Try a lower learning_rate"
+    with pytest.raises(TrainingError, match=message):
+        run_breaking(1, TrainingConfig(epochs=1, selection=selection))
+
+
+def test_a_loss_that_breaks_in_the_first_epoch_is_an_error_where_the_last_counts_too() -> None:
+    last = TrainingConfig(epochs=5, selection="last")
+    with pytest.raises(TrainingError, match="nan in epoch 1"):
+        run_gcn(planted_task(), last, method=Exploding(1))
+
+
+def test_the_epoch_of_the_weights_before_a_break_is_told() -> None:
+    last = TrainingConfig(epochs=50, selection="last")
+    broken = run_gcn(planted_task(), last, method=Exploding(6))
+    assert broken.best_epoch == broken.epochs == 5
+
+
+def test_pretraining_trains_all_of_its_epochs_whatever_the_patience() -> None:
+    class Pretraining(AugmentedRun):
+        def next_round(self, previous: RoundResult | None) -> Round | None:
+            if previous is None:
+                return Round(self.visible.adjacency, epochs=40, pretraining=True)
+            again = Round(self.visible.adjacency, keep_weights=True)
+            return again if previous.round.pretraining else None
+
+    class Method(NoAugmentation):
+        def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+            return Pretraining(visible, generator)
+
+    config = TrainingConfig(epochs=60, patience=2)
+    result = run_gcn(planted_task(), config, method=Method())
+    assert result.rounds[0].best_epoch == 40
+    assert result.epochs == 40 + result.best_epoch + 2
+
+
+def test_patience_without_a_choice_by_validation_is_refused() -> None:
+    with pytest.raises(ConfigError, match="patience=3 waits for a better validation score, but"):
+        TrainingConfig(patience=3, selection="last")
 
 
 def test_several_labels_a_node_are_trained_by_binary_cross_entropy() -> None:

@@ -13,11 +13,12 @@ from torch.nn import functional
 
 from gaug.adjacency import Adjacency
 from gaug.config import Config, Range, setting
-from gaug.errors import TrainingError
+from gaug.errors import ConfigError, TrainingError
 from gaug.models.base import GNN, Features
 from gaug.seeding import seeded
 from gaug.sparse import SparseMatrix
 from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult, best_round
+from gaug.training.keeping import BestEpoch, Flaw, finite_weights
 from gaug.training.metrics import edge_counts, micro_f1
 from gaug.training.task import Task
 
@@ -30,13 +31,23 @@ class TrainingConfig(Config):
 
     epochs: int = setting(200, "Epochs at most.", within=Range(1))
     patience: int | None = setting(
-        None, "Stop after so many epochs without a better validation score.", within=Range(1)
+        None,
+        "Stop after so many epochs without a better validation score, or the same at a lower loss.",
+        within=Range(1),
     )
     selection: str = setting(
         "validation",
         "Which epoch counts: the best on the validation nodes, or the last.",
         choices=("validation", "last"),
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.patience is not None and self.selection == "last":
+            raise ConfigError(
+                f"patience={self.patience} waits for a better validation score, but selection=last"
+                " does not look at it. Leave one of them out."
+            )
 
 
 @dataclass(frozen=True)
@@ -174,17 +185,15 @@ class _Trainer:
             fused=True,
         )
         choosing = self.config.selection == "validation" and not current.pretraining
-        best = _Best()
+        best, done, flaw = BestEpoch(), 0, None
         num_epochs = self.config.epochs if current.epochs is None else current.epochs
         current = dataclasses.replace(current, epochs=num_epochs)
         for epoch in range(1, num_epochs + 1):
             loss, extra, counts = self._step(model, optimiser, run, current, epoch)
             if not math.isfinite(loss + extra):
-                if current.pretraining or (choosing and best.state is None):
-                    raise TrainingError(_broken(loss, extra, epoch, current, run))
-                kept = "the best weights so far" if choosing else "the weights before it"
-                self.warning = _broken(loss, extra, epoch, current, run, f"; kept {kept}")
+                flaw = Flaw.of_loss(loss, extra, epoch, current, run)
                 break
+            done = epoch
             score = val_loss = math.nan
             if choosing or self.keep_history:
                 score, val_loss = self._validate(model, current.adjacency)
@@ -198,8 +207,8 @@ class _Trainer:
             patience = self.config.patience
             if choosing and patience is not None and epoch - best.epoch >= patience:
                 break
-        self.epochs += epoch
-        return self._close(model, current, best, choosing, epoch)
+        self.epochs += done
+        return self._close(model, current, best if choosing else None, done, flaw)
 
     def _step(
         self,
@@ -242,18 +251,33 @@ class _Trainer:
         return micro_f1(logits, self.val_labels), loss.item()
 
     def _close(
-        self, model: nn.Module, current: Round, best: _Best, choosing: bool, epoch: int
+        self,
+        model: nn.Module,
+        current: Round,
+        best: BestEpoch | None,
+        done: int,
+        flaw: Flaw | None,
     ) -> RoundResult:
-        if choosing:
-            assert best.state is not None, "the first epoch is better than none"
-            model.load_state_dict(best.state)
+        """What a round of so many epochs came to, with the weights of the best if one counts."""
+        if best is not None:
+            state = best.state
+        else:
+            trained = done > 0 or current.keep_weights
+            state = finite_weights(model) if trained else None
+        if state is None or (flaw is not None and current.pretraining):
+            raise TrainingError(str(flaw or Flaw.of_weights(done)))
+        if flaw is not None:
+            kept = "the weights before it" if best is None else "the best weights so far"
+            self.warning = flaw.telling(f"; kept {kept}")
+        model.load_state_dict(state)
+        epoch = done
+        if best is not None:
             score, loss, epoch = best.score, best.loss, best.epoch
         else:
             # Who takes the last epoch wants nothing chosen by validation, rounds neither.
             score = loss = math.nan
             if self.config.selection == "validation":
                 score, loss = self._validate(model, current.adjacency)
-        state = {name: value.clone() for name, value in model.state_dict().items()}
 
         def predict(adjacency: Adjacency, *, dropout: bool = False) -> Tensor:
             kept = {name: value.clone() for name, value in model.state_dict().items()}
@@ -284,34 +308,6 @@ class _Trainer:
             history=self.history,
             warning=" ".join(filter(None, [self.warning, run.warning])) or None,
         )
-
-
-class _Best:
-    """The best epoch of a round so far, with its weights."""
-
-    def __init__(self) -> None:
-        self.score = -math.inf
-        self.loss = math.inf
-        self.epoch = 0
-        self.state: dict[str, Tensor] | None = None
-
-    def offer(self, score: float, loss: float, epoch: int, model: nn.Module) -> bool:
-        if (score, -loss) <= (self.score, -self.loss):
-            return False
-        self.score, self.loss, self.epoch = score, loss, epoch
-        self.state = {name: value.clone() for name, value in model.state_dict().items()}
-        return True
-
-
-def _broken(
-    loss: float, extra: float, epoch: int, current: Round, run: AugmentedRun, kept: str = ""
-) -> str:
-    where = f"epoch {epoch}{' of pretraining' if current.pretraining else ''}"
-    rate = run.rate_setting if math.isfinite(loss) else "learning_rate"
-    return (
-        f"The loss became {loss + extra} in {where} (classification {loss:g}, method {extra:g})"
-        f"{kept}. Try a lower {rate}."
-    )
 
 
 def apply_model(model: nn.Module, features: Features, adjacency: Adjacency) -> Tensor:
