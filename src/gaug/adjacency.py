@@ -17,6 +17,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.attention import attend
+from gaug.caching import cached_with_gradient
 from gaug.errors import TrainingError
 from gaug.graph import undirected_pairs
 from gaug.sparse import Pattern, SparseMatrix
@@ -164,7 +165,7 @@ class Adjacency:
         weight_or_ones = None if self.weight is None else weight
         return attend(pattern, z, target_score, source_score, weight_or_ones, dropout)
 
-    @functools.cached_property
+    @cached_with_gradient
     def looped(self) -> tuple[Pattern, Tensor]:
         """The pattern of $A + I$ and the weight of each of its entries."""
         pattern = self.pattern
@@ -184,13 +185,14 @@ class Adjacency:
             return looped, ones
         return looped, ones.to(self.weight.dtype).index_put((entry_at,), self.weight)
 
-    @functools.cached_property
+    @cached_with_gradient
     def _symmetrically_normalised(self) -> SparseMatrix:
         pattern, weight = self.looped
         scale = self._row_sums(weight).rsqrt()
         values = scale[pattern.row] * weight * scale[pattern.col]
         return SparseMatrix(pattern, values, values.detach() if self.is_symmetric else None)
 
+    @torch.enable_grad()
     def _normalise_rows(self, self_weight: float) -> SparseMatrix:
         pattern, weight = self.looped
         if self_weight != 1:

@@ -27,3 +27,8 @@ def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
         else:
             torch.manual_seed(seed)
         yield
+
+
+def draw_seed(generator: torch.Generator) -> int:
+    """A seed for something else, from a stream of random numbers."""
+    return int(torch.randint(2**62, (1,), generator=generator))

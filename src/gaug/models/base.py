@@ -82,15 +82,18 @@ class Linear(nn.Module):
 
     def __init__(self, in_features: int, out_features: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(in_features, out_features))
+        self.weight = new_weight(in_features, out_features)
         self.bias = nn.Parameter(torch.zeros(out_features))
-        # Glorot and Bengio's uniform initialisation, as Kipf and Welling's GCN.
-        bound = math.sqrt(6.0 / (in_features + out_features))
-        nn.init.uniform_(self.weight, -bound, bound)
 
     def forward(self, x: Features) -> Tensor:
         """The product without the bias.  [N, out]"""
         return x @ self.weight
+
+
+def new_weight(in_features: int, out_features: int) -> nn.Parameter:
+    """Random weights by Glorot and Bengio's uniform rule, as in Kipf and Welling's GCN."""
+    bound = math.sqrt(6.0 / (in_features + out_features))
+    return nn.Parameter(torch.empty(in_features, out_features).uniform_(-bound, bound))
 
 
 def as_features(x: Features) -> Features:

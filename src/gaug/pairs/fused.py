@@ -34,6 +34,7 @@ _PER_E = _F(1 / math.log(2))
 _LOG_2 = _F(math.log(2))
 _NEXT_TO_0 = _F(EDGE_OF_RANGE)
 _NEXT_TO_1 = _F(1 - EDGE_OF_RANGE)
+_LARGEST = float(np.finfo(np.float32).max)
 _LOWEST = _F(-126)  # exponent of the smallest number with full precision
 
 # 1 + e^-|x| of so many scores are multiplied, and one logarithm taken of 64 of them: at most 2^64.
@@ -64,7 +65,8 @@ def multiply_by_slopes(
 ) -> None:
     """See `gaug.pairs.tile_work.multiply_by_slopes`."""
     first, second = keys.view(np.uint32)
-    _slopes(values, p, first, second, _U(first_column), _F(1 / temperature), on_diagonal)
+    per_temperature = _F(min(1 / temperature, _LARGEST))
+    _slopes(values, p, first, second, _U(first_column), per_temperature, on_diagonal)
 
 
 def _compiled(fastmath: set[str]) -> Callable[[Any], Any]:
@@ -232,6 +234,7 @@ def _slopes(
             odds = q * (_F(1) - noise) / (other * noise)
             power = -abs(_log2(odds)) * per_temperature
             small = _exp2(power if power > _LOWEST else _LOWEST)
+            small = small if power > _LOWEST else _F(0)
             factor = _F(1) + small
             slope = small * per_temperature / (factor * factor * q * other)
             line[k] *= slope if inside else _F(0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -61,3 +62,8 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     # The number is kept for each thread, but also for all that come later: those have it back.
     torch.set_num_threads(threads)
     return pool
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked process has the pool, but none of its threads: it would wait for them for ever.
+    os.register_at_fork(after_in_child=_pool.cache_clear)

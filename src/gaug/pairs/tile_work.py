@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import warnings
+from types import ModuleType
 
 import torch
 from torch import Tensor
@@ -21,10 +23,10 @@ EDGE_OF_RANGE = 1e-6
 
 def softplus_to_sigmoid(scores: Tensor) -> float:
     """The sum of softplus over all scores, which become their sigmoids in place."""
-    if _fused(scores):
-        from gaug.pairs import fused
-
-        return fused.softplus_to_sigmoid(scores.numpy())
+    fused = _fused(scores)
+    if fused is not None:
+        total: float = fused.softplus_to_sigmoid(scores.numpy())
+        return total
     total = float(functional.softplus(scores).sum())
     scores.sigmoid_()
     return total
@@ -45,10 +47,12 @@ def find_hits(
     Returns:
         Places in the tile [2, n], row by row, and by how much each is above its noise [n].
     """
-    if keys is not None and _fused(p):
-        from gaug.pairs import fused
-
-        return fused.find_hits(p.numpy(), keys.numpy(), first_column, slack, on_diagonal)
+    fused = _fused(p)
+    if keys is not None and fused is not None:
+        hits: tuple[Tensor, Tensor] = fused.find_hits(
+            p.numpy(), keys.numpy(), first_column, slack, on_diagonal
+        )
+        return hits
     margin = p.sub_(_noise(keys, first_column, p))
     hit = margin > -slack
     if on_diagonal:
@@ -79,9 +83,8 @@ def multiply_by_slopes(
         temperature: Of the relaxation.
         on_diagonal: Whether the other pairs than those above the tile's diagonal become 0.
     """
-    if keys is not None and _fused(p):
-        from gaug.pairs import fused
-
+    fused = _fused(p)
+    if keys is not None and fused is not None:
         fused.multiply_by_slopes(
             values.numpy(), p.numpy(), keys.numpy(), first_column, temperature, on_diagonal
         )
@@ -92,9 +95,10 @@ def multiply_by_slopes(
         inside.logical_and_(_above_diagonal(inside.size(0), inside.device))
     p = torch.where(inside, p, 0.5)
     odds = p / (1 - p) * (1 - noise) / noise
+    per_temperature = min(1 / temperature, torch.finfo(p.dtype).max)
     # s (1 - s) is even in the logarithm of the odds.
-    small = odds.log_().abs_().mul_(-1 / temperature).exp_()
-    slope = small.div_((1 + small).square_()).div_((p * (1 - p)).mul_(temperature))
+    small = odds.log_().abs_().mul_(-per_temperature).exp_()
+    slope = small.div_((1 + small).square_()).div_(p * (1 - p)).mul_(per_temperature)
     values.mul_(slope.mul_(inside))
 
 
@@ -104,13 +108,26 @@ def _noise(keys: Tensor | None, first_column: int, p: Tensor) -> Tensor | float:
     return row_noise(keys, first_column, first_column + p.size(1))
 
 
-def _fused(values: Tensor) -> bool:
-    return values.dtype == torch.float32 and values.device.type == "cpu" and _numba_installed()
+def _fused(values: Tensor) -> ModuleType | None:
+    """The compiled form of this module's functions, where it can work on these values."""
+    if values.dtype != torch.float32 or values.device.type != "cpu":
+        return None
+    return _compiled()
 
 
 @functools.cache
-def _numba_installed() -> bool:
-    return importlib.util.find_spec("numba") is not None
+def _compiled() -> ModuleType | None:
+    if importlib.util.find_spec("numba") is None:
+        return None
+    try:
+        from gaug.pairs import fused
+    except ImportError as error:  # for instance one that is too old for this NumPy
+        warnings.warn(
+            f"Numba cannot be used, so all pairs of nodes take twice as long: {error}",
+            stacklevel=2,
+        )
+        return None
+    return fused
 
 
 @functools.lru_cache(maxsize=64)

@@ -38,12 +38,13 @@ def test_embeddings_are_two_linear_convolutions_without_bias(
     two_cliques: Data, rectified: bool
 ) -> None:
     encoder = EdgeEncoder(4, 5, 3, rectified=rectified, variational=False)
-    expected = twice_smoothed(two_cliques) @ two_cliques.x @ encoder.first.weight
-    expected = expected @ encoder.mean.weight
+    expected = twice_smoothed(two_cliques) @ two_cliques.x @ encoder.first
+    expected = expected @ encoder.mean
     if rectified:
         expected = expected.clamp(min=0)
-    z = encoder(two_cliques.x, Adjacency.of(two_cliques))
+    z, divergence = encoder(two_cliques.x, Adjacency.of(two_cliques))
     torch.testing.assert_close(z, expected)
+    assert divergence == 0
     assert bool((expected < 0).any()) != rectified
 
 
@@ -51,13 +52,13 @@ def test_a_variational_encoder_draws_around_its_means_in_training_alone(two_cliq
     encoder = EdgeEncoder(4, 5, 3, rectified=False, variational=True)
     assert encoder.log_deviation is not None
     adjacency = Adjacency.of(two_cliques)
-    smoothed = twice_smoothed(two_cliques) @ two_cliques.x @ encoder.first.weight
-    mean = smoothed @ encoder.mean.weight
-    deviation = (smoothed @ encoder.log_deviation.weight).exp()
+    smoothed = twice_smoothed(two_cliques) @ two_cliques.x @ encoder.first
+    mean = smoothed @ encoder.mean
+    deviation = (smoothed @ encoder.log_deviation).exp()
     with torch.no_grad():
-        torch.testing.assert_close(encoder.eval()(two_cliques.x, adjacency), mean)
+        torch.testing.assert_close(encoder.eval()(two_cliques.x, adjacency).z, mean)
         encoder.train()
-        draws = torch.stack([encoder(two_cliques.x, adjacency) for _ in range(2000)])
+        draws = torch.stack([encoder(two_cliques.x, adjacency).z for _ in range(2000)])
     standardised = (draws - mean) / deviation
     # 18 entries, each a mean of 2000: within 5 standard errors but once in 100,000.
     assert standardised.mean(dim=0).abs().max() < 5 / 2000**0.5
@@ -70,13 +71,14 @@ def test_the_loss_is_the_edge_loss_and_for_vgae_the_divergence_from_the_prior(
     adjacency = Adjacency.of(two_cliques)
     for variational, form in itertools.product((False, True), ("exact", "dense")):
         encoder = EdgeEncoder(4, 5, 3, rectified=True, variational=variational, loss_form=form)
-        z = encoder(two_cliques.x, adjacency)
-        expected = edge_loss(z, adjacency, "dense")
+        embedding = encoder(two_cliques.x, adjacency)
+        expected = edge_loss(embedding.z, adjacency, "dense")
         if encoder.log_deviation is not None:
-            smoothed = twice_smoothed(two_cliques) @ two_cliques.x @ encoder.first.weight
+            smoothed = twice_smoothed(two_cliques) @ two_cliques.x @ encoder.first
             mean, log_deviation = (
-                smoothed @ layer.weight for layer in (encoder.mean, encoder.log_deviation)
+                smoothed @ weight for weight in (encoder.mean, encoder.log_deviation)
             )
+            log_deviation = log_deviation - 2  # of rectified embeddings
             prior = Normal(torch.zeros(6, 3), torch.ones(6, 3))
             expected += kl_divergence(Normal(mean, log_deviation.exp()), prior).sum() / 36
-        torch.testing.assert_close(encoder.loss(z, adjacency), expected)
+        torch.testing.assert_close(encoder.loss(embedding, adjacency), expected)

@@ -50,7 +50,7 @@ def test_the_loss_reaches_the_predictor(data: Data, own_model: bool) -> None:
     else:
         logits = GCNConv(34, 2)(data.x.to_dense(), graph.edge_index, graph.weight)
     functional.cross_entropy(logits, data.y).backward()
-    first = sampler.encoder.first.weight.grad
+    first = sampler.encoder.first.grad
     assert first is not None
     assert float(first.abs().sum()) > 0
 
@@ -117,7 +117,7 @@ def test_a_copy_goes_on_by_itself(data: Data, edge_model: str) -> None:
     sampler()
     twin = copy.deepcopy(sampler)
     assert torch.equal(twin().edge_index, sampler().edge_index)
-    sampler.encoder.mean.weight.data.zero_()
+    sampler.encoder.mean.data.zero_()
     assert not torch.equal(twin.edge_probabilities(PAIRS), sampler.edge_probabilities(PAIRS))
 
 
@@ -155,7 +155,7 @@ def test_it_moves_with_its_graph(data: Data) -> None:
             self.sampler = EdgeSampler(data)
 
     sampler = Whole().to("meta").sampler  # the one other device that is everywhere
-    assert sampler.encoder.first.weight.device.type == "meta"
+    assert sampler.encoder.first.device.type == "meta"
     assert sampler.adjacency.pattern.col.device.type == "meta"
     features = sampler.features
     assert isinstance(features, SparseMatrix)

@@ -18,8 +18,8 @@ from torch_geometric.nn import GCNConv
 
 from gaug.adjacency import Adjacency
 from gaug.augment.gaug_o import GAugO, GAugOConfig, GAugORun
-from gaug.augment.gaug_o.config import VARIANTS
-from gaug.augment.gaug_o.edge_encoder import EdgeEncoder
+from gaug.augment.gaug_o.config import READINGS, VARIANTS
+from gaug.augment.gaug_o.edge_encoder import EdgeEncoder, Embedding
 from gaug.augment.gaug_o.warmup import warmed_up
 from gaug.data.splits import SplitConfig, make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
@@ -159,7 +159,7 @@ def test_the_predictor_is_pretrained_by_adam_on_the_weighted_cross_entropy(
     task: Task, epochs: int
 ) -> None:
     run = start(task, pretrain_predictor_epochs=epochs)
-    weights = [w.detach().clone() for w in (run.encoder.first.weight, run.encoder.mean.weight)]
+    weights = [w.detach().clone() for w in (run.encoder.first, run.encoder.mean)]
     weights = [w.requires_grad_() for w in weights]
     run.next_round(None)
     optimiser = torch.optim.Adam(weights, lr=run.config.edge_learning_rate)
@@ -173,8 +173,8 @@ def test_the_predictor_is_pretrained_by_adam_on_the_weighted_cross_entropy(
         loss = functional.binary_cross_entropy_with_logits(z @ z.t(), target, pos_weight=pos_weight)
         (norm * loss).backward()
         optimiser.step()
-    torch.testing.assert_close(run.encoder.first.weight, weights[0], rtol=1e-3, atol=1e-4)
-    torch.testing.assert_close(run.encoder.mean.weight, weights[1], rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(run.encoder.first, weights[0], rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(run.encoder.mean, weights[1], rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("classifier_epochs", [0, 5])
@@ -214,7 +214,7 @@ def test_the_predictors_optimiser_starts_afresh_after_pretraining(task: Task) ->
     """The first step of a fresh Adam is the learning rate in the direction of the gradient."""
     run = start(task, edge_learning_rate=0.02)
     first_joint_epoch(run)
-    weight = run.encoder.mean.weight
+    weight = run.encoder.mean
     assert weight.grad is not None
     before, grad = weight.detach().clone(), weight.grad.clone()
     run.after_step()
@@ -494,7 +494,7 @@ def test_edge_probabilities_are_the_formula_symmetric_and_0_on_the_diagonal(
     assert torch.equal(p, p.t())
     assert not bool(p.diagonal().any())
     with torch.no_grad():
-        z = run.encoder.eval()(task.features, task.adjacency)
+        z = run.encoder.eval()(task.features, task.adjacency).z
     scores = z @ z.t()
     learned = scores.sigmoid() if reading == "sigmoid" else scores / scores.max()
     expected = alpha * learned + (1 - alpha) * dense_of(task.adjacency)
@@ -576,6 +576,19 @@ def test_a_predictor_that_knows_nothing_leaves_the_graph_with_its_share_and_no_n
     torch.testing.assert_close(p, (1 - alpha) * dense_of(task.adjacency)[u, v])
 
 
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("edge_model", ["gae", "vgae"])
+def test_either_predictor_learns_to_tell_edges_by_either_reading(
+    task: Task, edge_model: str, reading: str
+) -> None:
+    config = config_of(
+        edge_model=edge_model, edge_probability=reading, pretrain_predictor_epochs=60
+    )
+    result = train(task, config, keep_history=True)
+    assert result.warning is None
+    assert min(row["edge_auc"] for row in result.history if "edge_auc" in row) > 0.7
+
+
 def test_a_predictor_that_dies_of_its_learning_rate_says_so(task: Task) -> None:
     """A large step makes every embedding negative, and the ReLU leaves no way back."""
     dead = train(task, config_of(edge_learning_rate=10.0))
@@ -589,7 +602,12 @@ def test_a_predictor_to_which_all_pairs_are_the_same_says_so_if_it_was_to_tell_e
     task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = EdgeEncoder.forward
-    monkeypatch.setattr(EdgeEncoder, "forward", lambda *inputs: whole(*inputs) * 0 + 1)
+
+    def forward(*inputs: Any) -> Embedding:
+        embedding = whole(*inputs)
+        return embedding._replace(z=embedding.z * 0 + 1)
+
+    monkeypatch.setattr(EdgeEncoder, "forward", forward)
     told = train(task, config_of(beta=1.0)).warning
     assert told is not None
     assert "no better than chance (AUC 0.50)" in told
@@ -629,8 +647,8 @@ def test_a_predictor_that_broke_in_the_best_epoch_is_not_kept(
 
     def after_step(run: GAugORun) -> None:
         step(run)
-        if run._z is not None and next(steps) == whole.best_epoch:
-            nn.init.constant_(run.encoder.first.weight, math.nan)
+        if run._embedding is not None and next(steps) == whole.best_epoch:
+            nn.init.constant_(run.encoder.first, math.nan)
 
     monkeypatch.setattr(GAugORun, "after_step", after_step)
     broken = train(task, config_of(), TrainingConfig(epochs=50))
@@ -645,10 +663,12 @@ class Breaking:
         whole = EdgeEncoder.forward
         self.calls = 0
 
-        def forward(encoder: EdgeEncoder, *inputs: Any) -> Tensor:
+        def forward(encoder: EdgeEncoder, *inputs: Any) -> Embedding:
             self.calls += encoder.training
-            z = whole(encoder, *inputs)
-            return z * math.nan if encoder.training and self.calls > whole_calls else z
+            embedding = whole(encoder, *inputs)
+            if encoder.training and self.calls > whole_calls:
+                return embedding._replace(z=embedding.z * math.nan)
+            return embedding
 
         monkeypatch.setattr(EdgeEncoder, "forward", forward)
 
@@ -666,6 +686,7 @@ def test_a_predictor_that_breaks_in_joint_training_stops_it_and_keeps_the_best_e
     assert "The loss became nan in epoch 6" in broken.warning
     assert "method nan" in broken.warning
     assert "kept the best weights so far" in broken.warning
+    assert broken.warning.endswith("Try a lower edge_learning_rate.")
     assert broken.best_epoch == whole.best_epoch
     assert torch.equal(broken.probabilities, whole.probabilities)
     assert same(weights_of(run_of(broken)), weights_of(run_of(whole)))

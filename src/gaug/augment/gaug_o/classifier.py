@@ -14,6 +14,7 @@ from gaug.augment.gaug_o.config import GAugOConfig
 from gaug.augment.gaug_o.learned_edges import LearnedEdges
 from gaug.classifier.base import Fitted, NodeClassifier
 from gaug.errors import ConfigError
+from gaug.seeding import draw_seed
 
 
 class LearnedEdgesClassifier(NodeClassifier):
@@ -56,7 +57,7 @@ class LearnedEdgesClassifier(NodeClassifier):
             seed: Seed of the draw; by default each call draws another graph.
         """
         if seed is None:
-            seed = int(torch.randint(2**62, (1,), generator=self._generator))
+            seed = draw_seed(self._generator)
         try:
             number = operator.index(seed)
         except TypeError as error:

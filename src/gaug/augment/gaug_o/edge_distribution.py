@@ -23,6 +23,7 @@ from gaug.augment.gaug_o.config import READINGS, GAugOConfig
 from gaug.change import pair_keys
 from gaug.errors import unknown_name
 from gaug.pairs.tile_work import EDGE_OF_RANGE
+from gaug.sparse import Pattern
 
 #: What is done with the probabilities.
 SAMPLINGS = ("bernoulli", "rounding")
@@ -65,6 +66,10 @@ class EdgeDistribution:
             return z
         if self.reading != "max-normalised":
             raise unknown_name("reading of edge scores", self.reading, READINGS)
+        # Near 1 first, lest squares of short or long embeddings leave the range of numbers; that
+        # changes neither the result nor its gradient.
+        longest = z.detach().abs().max()
+        z = z / torch.where(longest > 0, longest, 1.0)
         largest = z.square().sum(dim=1).max()
         # Where all embeddings are 0, so are all probabilities.
         return z * torch.where(largest > 0, largest, 1.0).rsqrt()
@@ -72,6 +77,17 @@ class EdgeDistribution:
     def of_scores(self, scores: Tensor) -> Tensor:
         """M from inner products of prepared embeddings, elementwise."""
         return scores.sigmoid() if self.reading == "sigmoid" else scores
+
+    def of_all(self, z: Tensor, edges: Pattern) -> Tensor:
+        """P of all pairs from prepared embeddings, with no meaning on the diagonal.  [N, N]
+
+        Args:
+            z: Embeddings from `prepare`.  [N, d]
+            edges: The edges of the graph.
+        """
+        known = z.new_zeros(edges.num_rows, edges.num_rows)
+        known[edges.row, edges.col] = 1
+        return self.alpha * self.of_scores(z @ z.t()) + (1 - self.alpha) * known
 
     def of_pairs(self, z: Tensor, pairs: Tensor, edges: Tensor) -> Tensor:
         """P of single pairs from prepared embeddings.  [n]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,23 @@ from gaug.adjacency import Adjacency
 from gaug.augment.gaug_o.config import GAugOConfig
 from gaug.edge_predictors.edge_loss import edge_loss
 from gaug.edge_predictors.gae import kl_divergence
-from gaug.models.base import Features, Linear
+from gaug.models.base import Features, new_weight
+
+# Where embeddings are rectified, a VGAE's deviations begin at e^-2, not at 1: noise as wide as that
+# scores every pair, so all means would be driven below 0, and a ReLU leaves no way back.
+_NARROWER = -2.0
+
+
+class Embedding(NamedTuple):
+    """What the predictor makes of the nodes.
+
+    Attributes:
+        z: Embeddings.  [N, d]
+        divergence: What a VGAE in training adds to its loss for being far from the prior; else 0.
+    """
+
+    z: Tensor
+    divergence: Tensor
 
 
 class EdgeEncoder(nn.Module):
@@ -41,15 +57,11 @@ class EdgeEncoder(nn.Module):
         loss_form: str = "exact",
     ) -> None:
         super().__init__()
-        self.first = Linear(in_features, hidden)
-        self.mean = Linear(hidden, embedding)
-        self.log_deviation = Linear(hidden, embedding) if variational else None
-        for layer in (self.first, self.mean, self.log_deviation):
-            if layer is not None:
-                layer.bias.requires_grad_(False)
+        self.first = new_weight(in_features, hidden)
+        self.mean = new_weight(hidden, embedding)
+        self.log_deviation = new_weight(hidden, embedding) if variational else None
         self.rectified = rectified
         self.loss_form = loss_form
-        self.penalty = torch.zeros(())
 
     @classmethod
     def of(cls, config: GAugOConfig, in_features: int) -> EdgeEncoder:
@@ -65,8 +77,8 @@ class EdgeEncoder(nn.Module):
 
     def forward(
         self, x: Features, adjacency: Adjacency, generator: torch.Generator | None = None
-    ) -> Tensor:
-        """Embeddings; in training, their divergence from the prior is left in ``penalty``.  [N, d]
+    ) -> Embedding:
+        """Embeddings of the nodes.
 
         Args:
             x: Features.  [N, F]
@@ -74,25 +86,20 @@ class EdgeEncoder(nn.Module):
             generator: Source of what a VGAE draws, on the CPU; by default PyTorch's own.
         """
         z = self._twice_aggregated(self.mean, x, adjacency)
+        divergence = z.new_zeros(())
         if self.log_deviation is not None and self.training:
             log_deviation = self._twice_aggregated(self.log_deviation, x, adjacency)
-            self.penalty = kl_divergence(z, log_deviation) / z.size(0) ** 2
+            if self.rectified:
+                log_deviation = log_deviation + _NARROWER
+            divergence = kl_divergence(z, log_deviation) / z.size(0) ** 2
             noise = torch.randn(z.shape, generator=generator, dtype=z.dtype).to(z.device)
             z = z + noise * log_deviation.exp()
-        return z.relu() if self.rectified else z
+        return Embedding(z.relu() if self.rectified else z, divergence)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what the last call computed, which cannot be copied."""
-        return {**self.__dict__, "penalty": torch.zeros(())}
+    def loss(self, embedding: Embedding, adjacency: Adjacency) -> Tensor:
+        """How badly embeddings tell the entries of A + I from all other pairs."""
+        return edge_loss(embedding.z, adjacency, self.loss_form) + embedding.divergence
 
-    def _twice_aggregated(self, last: Linear, x: Features, adjacency: Adjacency) -> Tensor:
-        h: Tensor = x @ last(self.first.weight)
+    def _twice_aggregated(self, last: Tensor, x: Features, adjacency: Adjacency) -> Tensor:
+        h: Tensor = x @ (self.first @ last)
         return adjacency.symmetric(adjacency.symmetric(h))
-
-    def loss(self, z: Tensor, adjacency: Adjacency) -> Tensor:
-        """How badly the embeddings tell the entries of A + I from all other pairs.
-
-        In training the divergence of a VGAE's last embeddings from their prior counts, too.
-        """
-        loss = edge_loss(z, adjacency, self.loss_form)
-        return loss + self.penalty if self.training else loss

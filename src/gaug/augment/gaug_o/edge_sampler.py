@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,22 +13,23 @@ from torch_geometric.data import Data
 
 from gaug.adjacency import Adjacency
 from gaug.augment.gaug_o.config import GAugOConfig
-from gaug.augment.gaug_o.edge_encoder import EdgeEncoder
+from gaug.augment.gaug_o.edge_distribution import EdgeDistribution
+from gaug.augment.gaug_o.edge_encoder import EdgeEncoder, Embedding
 from gaug.augment.gaug_o.learned_edges import LearnedEdges
 from gaug.augment.gaug_o.memory import check_settings
 from gaug.config import assign_settings
 from gaug.errors import ConfigError, DataError
 from gaug.graph import standardise
 from gaug.models.base import as_features
-from gaug.seeding import seeded
+from gaug.seeding import draw_seed, seeded
 
-_OF_THE_LOOP = {
+_OF_THE_LOOP = (
     "beta",
     "warmup",
     "pretrain_predictor_epochs",
     "pretrain_classifier_epochs",
     "edge_learning_rate",
-}
+)
 
 
 class EdgeSampler(nn.Module):
@@ -66,8 +66,9 @@ class EdgeSampler(nn.Module):
             raise ConfigError(
                 "variant='no-edge-loss' is yours to do here: leave edge_loss() out of your loss."
             )
-        for name in settings:
-            if name in _OF_THE_LOOP:
+        plain = GAugOConfig()
+        for name in _OF_THE_LOOP:
+            if name in settings or getattr(changed, name) != getattr(plain, name):
                 raise ConfigError(
                     f"{name} is a setting of GAug-O's own loop; in yours it is yours to do."
                 )
@@ -89,13 +90,13 @@ class EdgeSampler(nn.Module):
         self._generator = torch.Generator().manual_seed(seed)
 
     def forward(self) -> Adjacency:
-        """A new graph.
+        """A new graph, in training and in evaluation alike.
 
-        Models of this package take it in the place of ``edge_index`` and send gradient to every
-        pair of nodes; any other module takes its ``edge_index`` and ``weight``, ones that carry
-        the gradient of the sampled edges.
+        Models of this package take it in the place of ``edge_index``; GCN, GraphSAGE and JK-Net
+        send gradient to every pair of nodes. Any other module takes its ``edge_index`` and
+        ``weight``, ones that carry the gradient of the sampled edges; so does GAT.
         """
-        return self._learned(self._embed()).sample(self._next_seed())
+        return self._learned().sample(draw_seed(self._generator))
 
     def edge_loss(self) -> Tensor:
         """How badly the predictor, as it is now, tells the edges from all other pairs."""
@@ -107,7 +108,7 @@ class EdgeSampler(nn.Module):
         if dtype != torch.float32:
             raise ConfigError(f"EdgeSampler computes in float32: leave it out of to({dtype}).")
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        device = self.encoder.first.weight.device
+        device = self.encoder.first.device
         self.features, self.adjacency = self.features.to(device), self.adjacency.to(device)
         return self
 
@@ -116,17 +117,14 @@ class EdgeSampler(nn.Module):
         """How likely pairs of nodes are edges of a sampled graph.  [2, n] → [n]"""
         was_training = self.training
         self.eval()
-        learned = self._learned(self._embed())
+        learned = self._learned()
         self.train(was_training)
         return learned.probabilities(pairs)
 
-    def _embed(self) -> Tensor:
-        z: Tensor = self.encoder(self.features, self.adjacency, self._generator)
-        return z
+    def _embed(self) -> Embedding:
+        embedding: Embedding = self.encoder(self.features, self.adjacency, self._generator)
+        return embedding
 
-    def _learned(self, z: Tensor) -> LearnedEdges:
-        learned = LearnedEdges.of(self.config, z, self.adjacency)
-        return dataclasses.replace(learned, prepared=learned.distribution.prepare(z))
-
-    def _next_seed(self) -> int:
-        return int(torch.randint(2**62, (1,), generator=self._generator))
+    def _learned(self) -> LearnedEdges:
+        prepared = EdgeDistribution.of(self.config).prepare(self._embed().z)
+        return LearnedEdges.of(self.config, prepared, self.adjacency)

@@ -12,7 +12,6 @@ one small matrix product.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +23,7 @@ from gaug.adjacency import Adjacency, symmetric_pattern
 from gaug.augment.gaug_o.all_pairs import AllPairs
 from gaug.augment.gaug_o.edge_distribution import EdgeDistribution
 from gaug.augment.gaug_o.sampled_adjacency import DenseSample, SampledAdjacency
+from gaug.caching import cached_with_gradient
 from gaug.pairs.noise import row_keys, row_noise
 from gaug.pairs.tiles import TILE
 from gaug.sparse import Pattern, multiply
@@ -43,15 +43,11 @@ def sample_dense(
         distribution: What to sample from.
         seed: Seed of the noise.
     """
-    num_nodes = z.size(0)
-    known = z.new_zeros(num_nodes, num_nodes)
-    known[original.pattern.row, original.pattern.col] = 1
-    scores = distribution.of_scores(z @ z.t())
-    p = distribution.alpha * scores + (1 - distribution.alpha) * known
+    p = distribution.of_all(z, original.pattern)
     noise = torch.full_like(p, 0.5)
     if distribution.sampling == "bernoulli":
-        keys = row_keys(seed, num_nodes).to(z.device)
-        noise = row_noise(keys, 0, num_nodes)
+        keys = row_keys(seed, z.size(0)).to(z.device)
+        noise = row_noise(keys, 0, z.size(0))
     relaxed = distribution.relaxed(p, noise)
     hard = (noise < p).to(p.dtype)
     upper = (hard + (relaxed - relaxed.detach())).triu(diagonal=1)
@@ -95,11 +91,11 @@ class BlockedSample(SampledAdjacency):
         # A link of the graph of autograd: its backward pass comes after those of all sums.
         self._link: Tensor = _Link.apply(z, self._factors, all_pairs)  # type: ignore[no-untyped-call]
 
-    @functools.cached_property
+    @cached_with_gradient
     def _degrees(self) -> Tensor:
         return self.sum(self._z.new_ones(self.num_nodes, 1)).squeeze(1)
 
-    @functools.cached_property
+    @cached_with_gradient
     def weight(self) -> Tensor:
         """Ones that carry the gradient of the sampled edges, and of no other pair.  [nnz]
 

@@ -13,11 +13,12 @@ from torch_geometric.data import Data
 from gaug.adjacency import Adjacency
 from gaug.augment.gaug_o.config import GAugOConfig
 from gaug.augment.gaug_o.edge_distribution import EdgeDistribution
-from gaug.augment.gaug_o.edge_encoder import EdgeEncoder
+from gaug.augment.gaug_o.edge_encoder import EdgeEncoder, Embedding
 from gaug.augment.gaug_o.edge_judge import EdgeJudge
 from gaug.augment.gaug_o.learned_edges import LearnedEdges
 from gaug.augment.gaug_o.warmup import warmed_up
 from gaug.errors import TrainingError
+from gaug.seeding import draw_seed
 from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
 
 # An AUC up to which a predictor that was taught to tell edges from other pairs has not learned it.
@@ -63,7 +64,7 @@ class GAugORun(AugmentedRun):
             visible.labels.device
         )
         self.judge = EdgeJudge(visible.adjacency)
-        self._z: Tensor | None = None
+        self._embedding: Embedding | None = None
         self._edge_loss = 0.0
         self._reached = False
         self._best: dict[str, Tensor] | None = None
@@ -86,7 +87,7 @@ class GAugORun(AugmentedRun):
 
     def training_graph(self, current: Round, epoch: int) -> Adjacency:
         """The original graph in pretraining, then a new sample each epoch."""
-        self._z = None
+        self._embedding = None
         if current.pretraining:
             return current.adjacency
         assert current.epochs is not None, "the loop settles the number of epochs"
@@ -96,28 +97,30 @@ class GAugORun(AugmentedRun):
         if not self.learns:
             return self._sample(self._by_chance())
         self.encoder.train()
-        self._z = self._embed()
+        self._embedding = self._embed()
         # A tensor of its own, which the edge loss does not touch.
-        prepared = self.distribution.prepare(self._z).view_as(self._z)
+        z = self._embedding.z
+        prepared = self.distribution.prepare(z).view_as(z)
         prepared.register_hook(self._note_gradient)  # type: ignore[no-untyped-call]
         return self._sample(prepared)
 
     def extra_loss(self) -> Tensor | None:
         """The edge loss, weighted."""
-        if self._z is None:
+        if self._embedding is None:
             return None
-        if not bool(torch.isfinite(self._z).all()):
+        z = self._embedding.z
+        if not bool(torch.isfinite(z).all()):
             # The sample would not show it: no comparison with NaN holds, and no pair is joined.
-            return self._z.new_tensor(math.nan)
+            return z.new_tensor(math.nan)
         if self.beta == 0:
             return None
-        loss = self.encoder.loss(self._z, self.visible.adjacency)
+        loss = self.encoder.loss(self._embedding, self.visible.adjacency)
         self._edge_loss = loss.item()
         return self.beta * loss
 
     def after_step(self) -> None:
         """The step of the edge predictor."""
-        if self._z is not None:
+        if self._embedding is not None:
             self.optimiser.step()
             self.optimiser.zero_grad()
 
@@ -129,20 +132,25 @@ class GAugORun(AugmentedRun):
 
     def combine(self, results: Sequence[RoundResult]) -> Tensor:
         """Class probabilities of joint training; the predictor goes back to its best epoch."""
-        self._z = None
+        self._embedding = None
         if self._best is not None:
             self.encoder.load_state_dict(self._best)
         self.warning = self.warning or self._flaw()
         return super().combine(results)
 
     def log(self) -> dict[str, float]:
-        """The edge loss where it counts, the edge AUC, and the predictor's learning rate."""
-        if self._z is None:
+        """The edge loss, whether it counts or not, the edge AUC, and the predictor's rate."""
+        if self._embedding is None:
             return {}
-        row = {"edge_learning_rate": self.optimiser.param_groups[0]["lr"]}
-        if self.beta > 0:
-            row["edge_loss"] = self._edge_loss
-        auc = self.judge.auc(self._z)
+        if self.beta == 0:
+            with torch.no_grad():
+                loss = self.encoder.loss(self._embedding, self.visible.adjacency)
+            self._edge_loss = loss.item()
+        row = {
+            "edge_learning_rate": self.optimiser.param_groups[0]["lr"],
+            "edge_loss": self._edge_loss,
+        }
+        auc = self.judge.auc(self._embedding.z)
         if auc is not None:
             row["edge_auc"] = auc
         return row
@@ -156,7 +164,7 @@ class GAugORun(AugmentedRun):
 
         With ``variant=no-sampling`` it has all pairs, with their probabilities as ``edge_weight``.
         """
-        return self.learned_edges().sample_graph(self._next_seed())
+        return self.learned_edges().sample_graph(draw_seed(self.generator))
 
     @torch.no_grad()
     def learned_edges(self) -> LearnedEdges:
@@ -192,16 +200,18 @@ class GAugORun(AugmentedRun):
     def _note_gradient(self, _: Tensor) -> None:
         self._reached = True
 
-    def _embed(self) -> Tensor:
-        z: Tensor = self.encoder(self.visible.features, self.visible.adjacency, self.generator)
-        return z
+    def _embed(self) -> Embedding:
+        embedding: Embedding = self.encoder(
+            self.visible.features, self.visible.adjacency, self.generator
+        )
+        return embedding
 
     def _prepared(self) -> Tensor:
         """Embeddings of the predictor as it is, without what is random in training."""
         if not self.learns:
             return self._by_chance()
         self.encoder.eval()
-        return self.distribution.prepare(self._embed())
+        return self.distribution.prepare(self._embed().z)
 
     def _by_chance(self) -> Tensor:
         """Embeddings by which every pair is as likely as an edge is in this graph.  [N, 1]"""
@@ -212,18 +222,16 @@ class GAugORun(AugmentedRun):
 
     def _sample(self, prepared: Tensor) -> Adjacency:
         # Where every pair is weighed there is nothing to draw.
-        seed = 0 if self.config.variant == "no-sampling" else self._next_seed()
+        seed = 0 if self.config.variant == "no-sampling" else draw_seed(self.generator)
         return self._learned(prepared).sample(seed)
 
     def _learned(self, prepared: Tensor) -> LearnedEdges:
         return LearnedEdges.of(self.config, prepared, self.visible.adjacency, self.edge_bytes)
 
-    def _next_seed(self) -> int:
-        return int(torch.randint(2**62, (1,), generator=self.generator))
-
     def _new_optimiser(self) -> torch.optim.Adam:
-        weights = [weight for weight in self.encoder.parameters() if weight.requires_grad]
-        return torch.optim.Adam(weights, lr=self.config.edge_learning_rate, fused=True)
+        return torch.optim.Adam(
+            self.encoder.parameters(), lr=self.config.edge_learning_rate, fused=True
+        )
 
     def _pretrain(self) -> None:
         optimiser = self._new_optimiser()

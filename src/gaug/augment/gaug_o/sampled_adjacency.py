@@ -6,7 +6,6 @@ the degrees, both differentiable in the edges; the rules of the models follow fr
 
 from __future__ import annotations
 
-import functools
 from abc import abstractmethod
 
 import torch
@@ -17,6 +16,7 @@ from gaug.adjacency import Adjacency
 from gaug.attention import attend_to_all
 from gaug.augment.gaug_o.edge_distribution import EdgeDistribution
 from gaug.augment.gaug_o.memory import check_all_pairs, check_list
+from gaug.caching import cached_with_gradient
 from gaug.sparse import Pattern, SparseMatrix
 
 
@@ -64,7 +64,7 @@ class DenseSample(SampledAdjacency):
         crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
         super().__init__(Pattern(crow, edges[:, 1].contiguous(), matrix.size(0), symmetric=True))
 
-    @functools.cached_property
+    @cached_with_gradient
     def weight(self) -> Tensor:
         """The matrix at the edges; the gradient reaches no other pair.  [nnz]"""
         return self.matrix[self.pattern.row, self.pattern.col]
@@ -96,19 +96,18 @@ class Interpolated(SampledAdjacency):
     def __init__(self, z: Tensor, original: Adjacency, distribution: EdgeDistribution) -> None:
         super().__init__(original.pattern)
         self.z = z
+        self.distribution = distribution
         self.alpha = distribution.alpha
         ones = z.new_ones(original.pattern.nnz)
         self.original = SparseMatrix(original.pattern, ones, ones)
 
-    @functools.cached_property
+    @cached_with_gradient
     def all_pairs(self) -> DenseSample:
         """The probabilities as one dense matrix."""
-        known = self.z.new_zeros(self.num_nodes, self.num_nodes)
-        known[self.original.pattern.row, self.original.pattern.col] = 1
-        p = self.alpha * (self.z @ self.z.t()) + (1 - self.alpha) * known
+        p = self.distribution.of_all(self.z, self.pattern)
         return DenseSample(p.triu(diagonal=1) + p.tril(diagonal=-1))
 
-    @functools.cached_property
+    @property
     def _for_a_module(self) -> DenseSample:
         check_list(self.num_nodes)
         return self.all_pairs
