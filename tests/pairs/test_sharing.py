@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -81,3 +84,23 @@ def test_samples_do_not_depend_on_the_threads_nor_gradients_beyond_rounding(thre
     alone_edges, alone = made()
     assert torch.equal(edges, alone_edges)
     torch.testing.assert_close(grad, alone)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork processes")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    """In a process of its own: PyTorch's own threads are best not forked in that of the tests."""
+    script = """
+import os, torch
+from gaug.pairs.sharing import share_tiles
+torch.set_num_threads(2)
+def work():
+    return share_tiles(lambda share: sum(1 for _ in share), 50, 7, torch.device("cpu"))
+expected = work()
+child = os.fork()
+if child == 0:
+    os._exit(0 if work() == expected else 1)
+print(os.waitpid(child, 0)[1])
+"""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "0\n"

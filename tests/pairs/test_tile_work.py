@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -126,3 +127,27 @@ def test_other_precisions_are_not_fused() -> None:
     scores = normal(4, 4, 1.0).double()
     expected = functional.softplus(scores).sum()
     assert softplus_to_sigmoid(scores) == pytest.approx(float(expected), rel=1e-14)
+
+
+@pytest.mark.parametrize("temperature", [1e-39, 1e-37, 1e-3, 1e30])
+def test_slopes_at_extreme_temperatures_are_numbers(temperature: float) -> None:
+    p, keys, values = probabilities(20, 30), row_keys(1, 20), torch.ones(20, 30)
+    multiply_by_slopes(values, p, keys, 0, temperature, on_diagonal=False)
+    assert bool(torch.isfinite(values).all())
+    if temperature < 1e-30:  # the relaxed sample is 0 or 1, and flat
+        assert not bool(values.any())
+
+
+def test_a_numba_that_cannot_be_imported_is_told_and_done_without(form: str) -> None:
+    if form == "eager":
+        pytest.skip("it is about the fused form")
+    expected, scores = normal(4, 4, 1.0), normal(4, 4, 1.0)
+    total = softplus_to_sigmoid(expected)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "gaug.pairs.fused", None)
+        patch.delattr("gaug.pairs.fused", raising=False)
+        tile_work._compiled.cache_clear()
+        with pytest.warns(UserWarning, match="Numba cannot be used, so all pairs of nodes take"):
+            assert softplus_to_sigmoid(scores) == pytest.approx(total, rel=1e-6)
+    tile_work._compiled.cache_clear()
+    torch.testing.assert_close(scores, expected)

@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
 from gaug import GCN, EdgeSampler, drop_edges, load_graph
+from gaug.augment.gaug_o.config import GAugOConfig
 from gaug.errors import ConfigError, DataError
 from gaug.graph import undirected_pairs
 from gaug.sparse import SparseMatrix
@@ -134,6 +135,20 @@ def test_what_is_up_to_the_loop_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         EdgeSampler(data, **settings)
+
+
+@pytest.mark.parametrize("setting", [{"beta": 2.0}, {"warmup": 3.0}], ids=str)
+def test_what_is_up_to_the_loop_is_refused_in_a_config_too(
+    data: Data, setting: dict[str, float]
+) -> None:
+    with pytest.raises(ConfigError, match="is a setting of GAug-O's own loop"):
+        EdgeSampler(data, GAugOConfig(**setting))
+
+
+def test_every_parameter_of_the_sampler_learns(data: Data) -> None:
+    sampler = EdgeSampler(data, edge_model="vgae", alpha=0.3)
+    sampler.edge_loss().backward()
+    assert all(weight.grad is not None for weight in sampler.parameters())
 
 
 @pytest.mark.parametrize(

@@ -360,6 +360,18 @@ def test_random_edges_learn_nothing_and_are_as_many_as_the_graph_has(task: Task)
     assert len(set(joint)) > 1
 
 
+def test_random_edges_are_as_likely_by_either_reading(task: Task) -> None:
+    """The reading is of learned scores, and there are none."""
+    pairs = all_pairs()
+    p = [
+        run_of(
+            train(task, config_of(variant="random", edge_probability=reading))
+        ).edge_probabilities(pairs)
+        for reading in READINGS
+    ]
+    assert torch.equal(*p)
+
+
 def test_random_edges_know_every_other_pair_alike(task: Task) -> None:
     u, v = pairs = all_pairs()
     p = start(task, variant="random").edge_probabilities(pairs)
@@ -428,6 +440,21 @@ def test_the_history_has_the_edge_loss_and_how_well_edges_are_told_from_other_pa
 def joined_by(task: Task, pairs: Tensor) -> Task:
     """The same nodes with other edges."""
     return dataclasses.replace(task, adjacency=Adjacency.of_pairs(pairs, NUM_NODES))
+
+
+@pytest.mark.parametrize("settings", [{"beta": 0.0}, {"variant": "no-edge-loss"}], ids=str)
+def test_the_history_has_the_edge_loss_where_it_does_not_count(
+    task: Task, settings: dict[str, Any]
+) -> None:
+    def history(**settings: Any) -> list[dict[str, float]]:
+        config = config_of(pretrain_classifier_epochs=0, **settings)
+        return train(task, config, keep_history=True).history
+
+    told, counted = history(**settings), history(beta=1e-30)
+    assert [row["extra_loss"] for row in told] == [0.0] * len(told)
+    assert [row["edge_loss"] for row in told] == pytest.approx(
+        [row["edge_loss"] for row in counted], rel=1e-3
+    )
 
 
 def test_where_all_pairs_are_edges_there_is_no_edge_auc(task: Task) -> None:
@@ -586,7 +613,7 @@ def test_either_predictor_learns_to_tell_edges_by_either_reading(
     )
     result = train(task, config, keep_history=True)
     assert result.warning is None
-    assert min(row["edge_auc"] for row in result.history if "edge_auc" in row) > 0.7
+    assert min(row["edge_auc"] for row in result.history if "edge_auc" in row) > 0.65
 
 
 def test_a_predictor_that_dies_of_its_learning_rate_says_so(task: Task) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import psutil
 import pytest
 import torch
+import torch.utils._pytree as pytree
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from gaug.adjacency import Adjacency
 from gaug.augment.gaug_o.config import GAugOConfig
@@ -20,6 +22,7 @@ from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
 from gaug.models.choice import ModelChoice
+from gaug.pairs.tiles import TILE
 
 Free = Callable[[float], None]
 
@@ -110,10 +113,46 @@ def test_a_sample_is_refused_before_it_is_drawn_where_it_would_not_fit(
         learned.sample(0)
 
 
-def test_training_stops_with_the_figures_where_samples_grow_too_large(free: Free) -> None:
+@pytest.mark.parametrize("model", ["gcn", "gat"])
+def test_training_stops_with_the_figures_where_samples_grow_too_large(
+    model: str, free: Free
+) -> None:
     data = planted_graph(SyntheticConfig(num_nodes=60, num_classes=3, degree=5.0))
     split = make_split(data, "stratified").apply(data)
-    method = GAugO(alpha=0.3, epochs=3, pretrain_predictor_epochs=2, pretrain_classifier_epochs=2)
-    free(100 * edge_bytes())  # the graph itself has 150 edges, of which 105 are kept on average
+    short = {"epochs": 3, "pretrain_predictor_epochs": 2, "pretrain_classifier_epochs": 2}
+    method = GAugO(model=model, alpha=0.3, **short)
+    # The graph itself has 150 edges, of which 105 are kept on average.
+    free(100 * edge_bytes(method.choice))
     with pytest.raises(ConfigError, match=r"A sampled graph of about \d+ edges needs"):
         method.fit(split)
+
+
+class Largest(TorchDispatchMode):
+    """Notes how many numbers the largest tensor has that is made."""
+
+    largest = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for value in pytree.tree_leaves(result):
+            if isinstance(value, torch.Tensor):
+                self.largest = max(self.largest, value.numel())
+        return result
+
+
+@pytest.mark.parametrize("variant", ["full", "no-sampling", "rounding", "random"])
+@pytest.mark.parametrize("model", ["gcn", "gsage", "jknet"])
+def test_no_tensor_of_a_run_has_a_number_for_each_pair(model: str, variant: str) -> None:
+    """A fit and its judgement: the largest are tiles of pairs and the edges of samples."""
+    data = planted_graph(SyntheticConfig(num_nodes=2000, num_classes=3, degree=5.0))
+    split = make_split(data, "stratified").apply(data)
+    short = {"epochs": 2, "pretrain_predictor_epochs": 2, "pretrain_classifier_epochs": 1}
+    with Largest() as made:
+        alpha = 0.05 if variant == "full" else 0.6
+        GAugO(model=model, hidden=16, variant=variant, alpha=alpha, **short).fit(split)
+    assert TILE**2 <= made.largest < 2000**2 / 4
+    with Largest() as dense:
+        GAugO(engine="dense", alpha=0.05, **short).fit(split)
+    assert dense.largest >= 2000**2

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
+from gaug import attention
 from gaug.adjacency import Adjacency
 from gaug.augment.gaug_o.edge_distribution import EdgeDistribution
 from gaug.augment.gaug_o.sampled_adjacency import DenseSample, Interpolated
@@ -122,8 +123,13 @@ def plain_attention(layer: nn.Module, x: Tensor, weight: Tensor) -> Tensor:
     return scores / scores.sum(dim=1, keepdim=True) @ z + layer.linear.bias
 
 
-def test_attention_without_a_sample_is_over_all_pairs_by_their_probabilities() -> None:
+@pytest.mark.parametrize("nodes_a_block", [1, 3, 8])
+def test_attention_without_a_sample_is_over_all_pairs_by_their_probabilities(
+    nodes_a_block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not over the edges of the original graph alone: the paper uses every pair, weighted."""
+    heads = GATConfig(layers=1).heads
+    monkeypatch.setattr(attention, "_BLOCK", nodes_a_block * heads * 8)
     adjacency, x = random_graph(8), torch.randn(8, 3, dtype=torch.float64)
     model = GAT(3, 2, GATConfig(layers=1)).double().eval()
     results = []
