@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import warnings
+from typing import Any
 
 import pytest
 import torch
@@ -123,3 +124,9 @@ def test_what_a_run_has_to_say_is_raised_as_a_warning_with_the_number_of_runs(da
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         evaluate(data, method=NoAugmentation(epochs=2), runs=2)
+
+
+@pytest.mark.parametrize("method", ["gaug-o", GAugO])
+def test_a_method_without_its_settings_is_refused(data: Data, method: Any) -> None:
+    with pytest.raises(ConfigError, match=r"such as GAugO\(alpha=0\.3\), got "):
+        evaluate(data, method=method)

@@ -15,6 +15,7 @@ from gaug.augment.gaug_m import GAugM
 from gaug.augment.method import Method, check_model
 from gaug.classifier.base import valid_for
 from gaug.data.splits import PARTS, SplitConfig, make_split
+from gaug.errors import ConfigError
 from gaug.graph import graph_hash
 from gaug.models.choice import Model, ModelChoice
 from gaug.runs import Subject, run_repeatedly
@@ -106,6 +107,11 @@ def evaluate(
         >>> len(result.scores)
         2
     """
+    if method is not None and not isinstance(method, Method):
+        raise ConfigError(
+            "method must be a method with its settings, such as GAugO(alpha=0.3), got"
+            f" {method!r:.80}."
+        )
     method = copy.copy(method or NoAugmentation())
     choice = method.choice if model is None else ModelChoice.of(model)
     method.choice = choice

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch_geometric.data import Data
+from torch_geometric.nn import SAGEConv
 from torch_geometric.transforms import Compose, ToUndirected
 
 from gaug import (
@@ -126,3 +127,31 @@ def test_names_that_do_not_fit_are_refused_before_training(monkeypatch) -> None:
             NoAugmentation().fit(load_graph("karate"), info=info)
     with pytest.raises(ConfigError, match="threads must be at least 1, got 0"):
         NoAugmentation().fit(load_graph("karate"), threads=0)
+
+
+def test_settings_that_are_not_named_are_refused_with_an_example() -> None:
+    with pytest.raises(ConfigError, match=r"GAugO takes its settings by name, or as a GAugOConfig"):
+        GAugO(0.3)  # type: ignore[arg-type]
+
+
+class OnDenseFeatures(torch.nn.Module):
+    """Gathers rows of features, which PyTorch has no way to do of sparse ones."""
+
+    def __init__(self, in_features: int, num_classes: int) -> None:
+        super().__init__()
+        self.conv = SAGEConv(in_features, num_classes)
+
+    def forward(
+        self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None
+    ) -> torch.Tensor:
+        return self.conv(x, edge_index)
+
+
+def test_a_module_that_takes_no_sparse_features_is_told_what_to_do() -> None:
+    data, method = load_graph("karate"), NoAugmentation(model=OnDenseFeatures, epochs=2)
+    assert data.x.layout == torch.sparse_csr
+    message = r"OnDenseFeatures cannot work on sparse features.* data\.x = data\.x\.to_dense\(\)\."
+    with pytest.raises(ConfigError, match=message):
+        method.fit(data)
+    data.x = data.x.to_dense()
+    assert method.fit(data).predict(data).shape == (34,)

@@ -103,7 +103,9 @@ def test_resume_takes_over_what_is_on_record(gaug, monkeypatch):
     gaug(*SHORT)
     first = [record.id for record in records()]
     monkeypatch.setattr(runs, "train_run", refuse_training)
-    summary = json.loads(gaug(*SHORT, "--resume", "--json").out)
+    result = gaug(*SHORT, "--resume", "--json")
+    assert "2 of 2 runs were on record." in result.err
+    summary = json.loads(result.out)
     assert summary["record_ids"] == first
 
 

@@ -52,7 +52,7 @@ def load(folder: str | Path, *, model: ModelFactory | None = None) -> NodeClassi
     try:
         return _restored(description, tensors, choice)
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise DataError(f"The model in {folder} does not fit together: {reason}") from error
 
 

@@ -19,6 +19,7 @@ from gaug.data.fitting_split import with_fitting_masks
 from gaug.errors import ConfigError
 from gaug.graph import graph_hash
 from gaug.models.choice import Model, ModelChoice
+from gaug.sparse import SparseMatrix
 from gaug.training.hooks import Augmentation, MethodConfig, RoundResult, best_round
 from gaug.training.loop import (
     OnEpoch,
@@ -104,6 +105,12 @@ class Method(Augmentation, Generic[C]):
     ) -> None:
         if seed < 0:
             raise ConfigError(f"seed must be at least 0, got {seed}.")
+        if config is not None and not isinstance(config, self.config_type):
+            name = type(self).__name__
+            raise ConfigError(
+                f"{name} takes its settings by name, or as a {self.config_type.__name__}, got"
+                f" {config!r:.80}. Write for instance {name}(epochs=100)."
+            )
         choice = ModelChoice.of(model)
         groups: dict[str, Config] = {
             "method": config or self.config_type(),
@@ -212,6 +219,13 @@ def check_model(choice: ModelChoice, task: Task) -> None:
         except TypeError as error:
             raise ConfigError(
                 f"The model {choice.name} must have forward(x, edge_index, edge_weight): {error}."
+            ) from error
+        except (NotImplementedError, RuntimeError) as error:
+            if not isinstance(task.features, SparseMatrix):
+                raise
+            raise ConfigError(
+                f"The model {choice.name} cannot work on sparse features, as this graph has them."
+                " Give it dense ones: data.x = data.x.to_dense()."
             ) from error
     expected = [task.adjacency.num_nodes, task.num_classes]
     shape = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__

@@ -67,6 +67,7 @@ def train(
         device=device,
     )
     records: list[RunRecord] = []
+    taken_over: list[float] = []
     interrupted = False
     opened = Store(store)
     loaded = open_graph(source, data_root, experiment.data.feature_scaling)
@@ -85,6 +86,12 @@ def train(
             Console(soft_wrap=True, highlight=False).print(str(choice), markup=False)
     what = f"{loaded.name}, {model}, {experiment.method.name}"
     with run_progress(what, runs, quiet=quiet) as move:
+
+        def tell(done: float) -> None:
+            if not taken_over:
+                taken_over.append(done)  # what is told first
+            move(done)
+
         try:
             run_experiment(
                 experiment,
@@ -94,13 +101,16 @@ def train(
                 store=opened,
                 resume=resume,
                 keep_history=history,
-                on_progress=move,
+                on_progress=tell,
                 records=records,
                 loaded=loaded,
             )
         except KeyboardInterrupt:
             interrupted = True
     errors = Console(stderr=True, soft_wrap=True, highlight=False)
+    if resume and taken_over and not quiet:
+        where = "on record with a history" if history else "on record"
+        errors.print(f"gaug: {taken_over[0]:.0f} of {runs} runs were {where}.", markup=False)
     for warning in warnings_of(records):
         errors.print(f"gaug: {warning}", markup=False)
     if interrupted:

@@ -596,7 +596,6 @@ def test_a_predictor_that_knows_nothing_leaves_the_graph_with_its_share_and_no_n
     result = train(blank, config_of(engine=engine, variant=variant, alpha=alpha))
     assert result.warning is not None
     assert "has learned nothing" in result.warning
-    assert "(AUC 0.50)" in result.warning
     assert bool(torch.isfinite(result.probabilities).all())
     u, v = pairs = all_pairs()
     p = run_of(result).edge_probabilities(pairs)
@@ -620,8 +619,8 @@ def test_a_predictor_that_dies_of_its_learning_rate_says_so(task: Task) -> None:
     """A large step makes every embedding negative, and the ReLU leaves no way back."""
     dead = train(task, config_of(edge_learning_rate=10.0))
     assert dead.warning is not None
-    assert "no better than chance (AUC 0.50)" in dead.warning
-    assert "or a lower edge_learning_rate" in dead.warning
+    assert "no better than chance. Scale features by column" in dead.warning
+    assert dead.warning.endswith("or lower edge_learning_rate.")
     assert train(task, config_of()).warning is None
 
 
@@ -637,7 +636,7 @@ def test_a_predictor_to_which_all_pairs_are_the_same_says_so_if_it_was_to_tell_e
     monkeypatch.setattr(EdgeEncoder, "forward", forward)
     told = train(task, config_of(beta=1.0)).warning
     assert told is not None
-    assert "no better than chance (AUC 0.50)" in told
+    assert "no better than chance" in told
     assert train(task, config_of(beta=0.0)).warning is None
 
 

@@ -186,8 +186,8 @@ class GAugORun(AugmentedRun):
         if blind or not bool(prepared.any()):
             return (
                 "GAug-O's edge predictor has learned nothing: it tells edges from other pairs no"
-                f" better than chance{'' if auc is None else f' (AUC {auc:.2f})'}. Try"
-                " feature_scaling=columns, or a lower edge_learning_rate."
+                " better than chance. Scale features by column if they are not"
+                " (feature_scaling=columns), or lower edge_learning_rate."
             )
         if not self._reached:
             return (

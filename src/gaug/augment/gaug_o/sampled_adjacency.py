@@ -30,6 +30,11 @@ class SampledAdjacency(Adjacency):
     def __init__(self, pattern: Pattern) -> None:
         super().__init__(pattern, symmetric=True)
 
+    def __repr__(self) -> str:
+        pairs = self.listed_pairs
+        edges = "all pairs" if pairs is None else f"{pairs.size(1)} edges"
+        return f"{type(self).__name__}({self.num_nodes} nodes, {edges})"
+
     @abstractmethod
     def sum(self, h: Tensor) -> Tensor:
         """The sum of h over the neighbours of each node.  [N, d]"""
