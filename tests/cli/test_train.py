@@ -127,12 +127,22 @@ def test_an_interruption_prints_what_is_finished_and_exits_with_130(gaug, monkey
     assert "--resume" in result.err
 
 
-def test_a_run_that_diverges_says_so_on_standard_error_and_on_record(gaug):
-    result = gaug(*KARATE, "--set", "epochs=50", "--runs", "1", "--set", "learning_rate=1e38")
+def test_a_run_that_breaks_off_says_so_on_standard_error_and_on_record(gaug):
+    settings = ("epochs=5", "pretrain_predictor_epochs=0", "edge_learning_rate=1e25")
+    sets = [part for setting in settings for part in ("--set", setting)]
+    result = gaug(*KARATE, "--runs", "1", "--method", "gaug-o", *sets)
     (record,) = records()
     assert result.code == 0
-    assert "learning_rate" in record.warning
+    assert "edge_learning_rate" in record.warning
     assert record.warning in result.err
+
+
+def test_a_run_that_comes_to_nothing_is_an_error_and_not_on_record(gaug):
+    result = gaug(*KARATE, "--set", "epochs=50", "--runs", "1", "--set", "learning_rate=1e38")
+    assert result.code == 1
+    assert "Try a lower learning_rate." in result.err
+    assert result.out == ""
+    assert records() == []
 
 
 @pytest.mark.parametrize(

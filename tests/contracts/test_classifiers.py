@@ -145,9 +145,7 @@ def test_a_model_of_a_user_needs_its_class(data: Data, tmp_path: Path) -> None:
     estimator("none", TwoLayers).fit(data).save(tmp_path / "mine")
     with pytest.raises(ConfigError, match=r"is of the class TwoLayers.*model=TwoLayers"):
         gaug.load(tmp_path / "mine")
-    with pytest.raises(
-        DataError, match=r"does not fit together: Error.* Missing key\(s\) in state_dict"
-    ):
+    with pytest.raises(DataError, match=r"does not fit together: Error.* Missing key\(s\)"):
         gaug.load(tmp_path / "mine", model=lambda i, c: nn.Linear(i, c))
     estimator("none").fit(data).save(tmp_path / "ours")
     with pytest.raises(ConfigError, match="is the 'gcn' of gaug"):
