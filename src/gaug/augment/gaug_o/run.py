@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 
@@ -20,6 +19,7 @@ from gaug.augment.gaug_o.warmup import warmed_up
 from gaug.errors import TrainingError
 from gaug.seeding import draw_seed
 from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
+from gaug.training.keeping import finite_weights
 
 # An AUC up to which a predictor that was taught to tell edges from other pairs has not learned it.
 _NEARLY_CHANCE = 0.55
@@ -126,9 +126,7 @@ class GAugORun(AugmentedRun):
 
     def on_best(self) -> None:
         """Keep the predictor of the best epoch, unless it is broken: validation does not see it."""
-        state = self.encoder.state_dict()
-        if all(bool(torch.isfinite(weight).all()) for weight in state.values()):
-            self._best = copy.deepcopy(state)
+        self._best = finite_weights(self.encoder) or self._best
 
     def combine(self, results: Sequence[RoundResult]) -> Tensor:
         """Class probabilities of joint training; the predictor goes back to its best epoch."""
