@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
@@ -195,3 +197,23 @@ def test_graphs_that_differ_between_layers_cannot_be_taken_for_one() -> None:
     ):
         with pytest.raises(TrainingError, match=r"uses one graph for all layers. Set layer_wise"):
             use()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("looking", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("rule", ["symmetric", "mean"])
+def test_whoever_looks_without_gradient_takes_it_from_nobody(
+    two_cliques: Data, rule: str, looking: Any, weighted: bool
+) -> None:
+    grads = []
+    for look_first in (False, True):
+        weight = torch.ones(two_cliques.num_edges, requires_grad=True) if weighted else None
+        adjacency = Adjacency.from_edges(two_cliques.edge_index, 6, weight)
+        h = torch.arange(12.0).view(6, 2).requires_grad_()
+        if look_first:
+            with looking():
+                getattr(adjacency, rule)(h.detach())
+        getattr(adjacency, rule)(h).square().sum().backward()
+        grads.append([tensor.grad for tensor in (h, weight) if tensor is not None])
+    assert all(bool(grad.any()) for grad in grads[0])
+    torch.testing.assert_close(*grads)

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.attention import attend
-from gaug.caching import cached_with_gradient
+from gaug.caching import cached_with_gradient, with_gradient
 from gaug.errors import TrainingError
 from gaug.graph import undirected_pairs
 from gaug.sparse import Pattern, SparseMatrix
@@ -96,12 +96,12 @@ class Adjacency:
         """The weight of each entry, or None for ones.  [nnz]"""
         return self._weight
 
-    @functools.cached_property
+    @cached_with_gradient
     def edge_index(self) -> Tensor:
         """The edges as PyTorch Geometric writes them: sources over targets.  [2, nnz]"""
         return torch.stack([self.pattern.col, self.pattern.row])
 
-    @functools.cached_property
+    @cached_with_gradient
     def pair_of_entry(self) -> Tensor:
         """For each entry of a symmetric adjacency, the undirected edge that it belongs to.  [nnz]
 
@@ -116,7 +116,7 @@ class Adjacency:
         """Number of undirected edges of a symmetric adjacency."""
         return self.pattern.nnz // 2
 
-    @functools.cached_property
+    @cached_with_gradient
     def pairs(self) -> Tensor:
         """The undirected edges of a symmetric adjacency, as (smaller id, larger id), in order.
 
@@ -192,7 +192,7 @@ class Adjacency:
         values = scale[pattern.row] * weight * scale[pattern.col]
         return SparseMatrix(pattern, values, values.detach() if self.is_symmetric else None)
 
-    @torch.enable_grad()
+    @with_gradient
     def _normalise_rows(self, self_weight: float) -> SparseMatrix:
         pattern, weight = self.looped
         if self_weight != 1:

@@ -1,4 +1,4 @@
-"""What is computed once and kept, though it carries gradient."""
+"""What is computed once and kept for training, whoever asks for it first."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from typing import Any, TypeVar
 import torch
 
 _Value = TypeVar("_Value")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def with_gradient(function: _Function) -> _Function:
+    """What training can use of a function, even if called under ``no_grad`` or ``inference_mode``.
+
+    For what is kept: otherwise whoever looks at a graph without gradient would take it from those
+    who train on it later.
+    """
+    return torch.inference_mode(False)(torch.enable_grad()(function))
 
 
 def cached_with_gradient(
     function: Callable[[Any], _Value],
 ) -> functools.cached_property[_Value]:
-    """A cached property that carries gradient even if it is first asked for under ``no_grad``.
-
-    Otherwise whoever looks at a graph without gradient first would take it from those who train on
-    it later.
-    """
-    return functools.cached_property(torch.enable_grad()(function))
+    """A cached property, computed `with_gradient`."""
+    return functools.cached_property(with_gradient(function))

@@ -7,7 +7,6 @@ each made once, and `spmm` is the one product, differentiable in both factors.
 
 from __future__ import annotations
 
-import functools
 import warnings
 from typing import Any
 
@@ -15,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
+
+from gaug.caching import cached_with_gradient
 
 
 def csr_tensor(
@@ -68,17 +69,17 @@ class Pattern:
         """Number of entries."""
         return self.col.numel()
 
-    @functools.cached_property
+    @cached_with_gradient
     def row(self) -> Tensor:
         """Row of each entry.  [nnz]"""
         return torch.repeat_interleave(self.crow.diff(), output_size=self.nnz)
 
-    @functools.cached_property
+    @cached_with_gradient
     def transpose_order(self) -> Tensor:
         """For each entry of the transpose, its position among the entries here.  [nnz]"""
         return torch.argsort(self.col, stable=True)
 
-    @functools.cached_property
+    @cached_with_gradient
     def transpose(self) -> Pattern:
         """The pattern of the transposed matrix."""
         if self.symmetric:

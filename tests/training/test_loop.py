@@ -21,6 +21,7 @@ from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError, TrainingError
 from gaug.graph import edge_homophily
 from gaug.models import GCN, MLP, GCNConfig, MLPConfig
+from gaug.models.base import Features
 from gaug.training.hooks import (
     Augmentation,
     AugmentedRun,
@@ -397,9 +398,40 @@ def test_weights_that_are_not_numbers_are_never_the_best() -> None:
 def test_where_no_weights_are_numbers_there_is_nothing_to_keep(selection: str) -> None:
     with pytest.raises(TrainingError, match=r"nan in epoch 2 \(classification nan\)\. Try a"):
         run_breaking(1, TrainingConfig(epochs=10, selection=selection))
-    message = r"^The weights are infinite or not numbers after epoch 1\. Try a lower learning_rate"
+    message = r"^The weights, or what they predict, are not numbers after epoch 1\. Try a lower"
     with pytest.raises(TrainingError, match=message):
         run_breaking(1, TrainingConfig(epochs=1, selection=selection))
+
+
+class Certain(GCN):
+    """Gives the true class of a validation node no chance at all: its loss there is infinite."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task.in_features, task.num_classes, GCNConfig(hidden=16))
+        self.place = task.val[0], task.labels[task.val[0]]
+
+    def classify(self, h: Features, adjacency: Adjacency) -> Tensor:
+        return super().classify(h, adjacency).index_put(self.place, torch.tensor(-torch.inf))
+
+
+def test_an_infinite_validation_loss_is_no_flaw_of_the_weights() -> None:
+    task = planted_task()
+    build = functools.partial(Certain, task)
+    result = train_run(task, build, NoAugmentation(), RECIPE, TrainingConfig(epochs=30), 0)
+    assert result.warning is None
+    assert result.rounds[0].val_loss == np.inf
+    assert result.val_score is not None
+    assert result.val_score > 50
+
+
+def test_where_both_losses_break_either_rate_may_be_to_blame() -> None:
+    class Both(BreakingGCN):
+        """Breaks its weights after the second epoch."""
+
+    task = planted_task()
+    build = functools.partial(Both, task, 2)
+    with pytest.raises(TrainingError, match=r"Try a lower learning rate of the method or learning"):
+        train_run(task, build, Exploding(3), RECIPE, TrainingConfig(selection="last"), 0)
 
 
 def test_a_loss_that_breaks_in_the_first_epoch_is_an_error_where_the_last_counts_too() -> None:
@@ -434,7 +466,7 @@ def test_pretraining_trains_all_of_its_epochs_whatever_the_patience() -> None:
 
 def test_patience_without_a_choice_by_validation_is_refused() -> None:
     with pytest.raises(ConfigError, match="patience=3 waits for a better validation score, but"):
-        TrainingConfig(patience=3, selection="last")
+        run_gcn(planted_task(), TrainingConfig(patience=3, selection="last"))
 
 
 def test_several_labels_a_node_are_trained_by_binary_cross_entropy() -> None:

@@ -223,9 +223,10 @@ def check_model(choice: ModelChoice, task: Task) -> None:
         except (NotImplementedError, RuntimeError) as error:
             if not isinstance(task.features, SparseMatrix):
                 raise
+            reason = str(error).splitlines()[0][:200]
             raise ConfigError(
-                f"The model {choice.name} cannot work on sparse features, as this graph has them."
-                " Give it dense ones: data.x = data.x.to_dense()."
+                f"The model {choice.name} fails on this graph, whose features are sparse: {reason}"
+                " If it needs dense ones, data.x = data.x.to_dense() makes them."
             ) from error
     expected = [task.adjacency.num_nodes, task.num_classes]
     shape = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__

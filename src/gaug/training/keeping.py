@@ -30,7 +30,7 @@ class BestEpoch:
     def offer(self, score: float, loss: float, epoch: int, model: nn.Module) -> bool:
         """Keep an epoch if it is better and its weights are numbers, and say whether it is kept."""
         # A loss that is no number is neither above nor below another.
-        if not math.isfinite(loss) or (score, -loss) <= (self.score, -self.loss):
+        if math.isnan(loss) or (score, -loss) <= (self.score, -self.loss):
             return False
         weights = finite_weights(model)
         if weights is None:
@@ -53,15 +53,17 @@ class Flaw:
         """A loss that is infinite or no number, in an epoch."""
         where = f"epoch {epoch}{' of pretraining' if current.pretraining else ''}"
         parts = f"classification {loss:g}" + (f", method {extra:g}" if extra != 0 else "")
-        # What the method broke may have broken the classification, too.
-        rate = "learning_rate" if math.isfinite(extra) else run.rate_setting
-        return cls(f"The loss became {loss + extra} in {where} ({parts})", f"Try a lower {rate}.")
+        rates = [] if math.isfinite(extra) else [run.rate_setting]
+        if math.isfinite(extra) or not math.isfinite(loss):
+            rates.append("learning_rate")  # where both are broken, either may have been first
+        remedy = f"Try a lower {' or '.join(rates)}."
+        return cls(f"The loss became {loss + extra} in {where} ({parts})", remedy)
 
     @classmethod
     def of_weights(cls, epochs: int) -> Flaw:
-        """Weights that are infinite or no numbers, though no loss was."""
+        """No weights to keep, though no training loss broke."""
         return cls(
-            f"The weights are infinite or not numbers after epoch {epochs}",
+            f"The weights, or what they predict, are not numbers after epoch {epochs}",
             "Try a lower learning_rate.",
         )
 
@@ -76,5 +78,7 @@ class Flaw:
 def finite_weights(model: nn.Module) -> dict[str, Tensor] | None:
     """A copy of a model's state, or None if some of its weights are infinite or no numbers."""
     if not all(bool(torch.isfinite(weight).all()) for weight in model.parameters()):
+        return None
+    if any(bool(torch.isnan(value).any()) for value in model.buffers()):  # infinite ones may be
         return None
     return {name: value.clone() for name, value in model.state_dict().items()}

@@ -41,14 +41,6 @@ class TrainingConfig(Config):
         choices=("validation", "last"),
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.patience is not None and self.selection == "last":
-            raise ConfigError(
-                f"patience={self.patience} waits for a better validation score, but selection=last"
-                " does not look at it. Leave one of them out."
-            )
-
 
 @dataclass(frozen=True)
 class Optimisation:
@@ -65,7 +57,8 @@ class RunResult:
     Attributes:
         val_score: Micro-F1 in percent on the validation nodes; None without validation nodes.
         test_score: Micro-F1 in percent on the test nodes, read once, at the chosen epoch.
-        best_epoch: The chosen epoch of the best round, counted from 1 within it.
+        best_epoch: The chosen epoch of the best round, counted from 1 within it; 0 if its first
+            epoch broke and the weights are those before it.
         epochs: Epochs trained in all rounds.
         probabilities: Class probabilities of every node.  [N, C]
         rounds: The rounds with their chosen weights as functions.
@@ -118,6 +111,11 @@ def train_run(
         raise TrainingError(
             "There are no validation nodes to choose the epoch by."
             " Give some, or set selection=last."
+        )
+    if config.selection == "last" and config.patience is not None:
+        raise ConfigError(
+            f"patience={config.patience} waits for a better validation score, but selection=last"
+            " does not look at it. Leave one of them out."
         )
     with seeded(seed, task.labels.device):
         generator = torch.Generator().manual_seed(seed)

@@ -152,7 +152,7 @@ def test_every_parameter_of_the_sampler_learns(data: Data) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"engine": "dense"}, {"edge_probability": "sigmoid"}], ids=str
+    "settings", [{"engine": "dense"}, {"edge_probability": "sigmoid", "alpha": 1.0}], ids=str
 )
 def test_what_does_not_fit_is_refused(
     data: Data, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Callable
@@ -180,7 +181,9 @@ def test_the_expected_number_of_edges_is_the_sum_of_all_probabilities(alpha: flo
         float(probabilities(z, graph, alpha, "max-normalised").sum() / 2)
     )
     by_sigmoid = EdgeDistribution(alpha, 1.0, "sigmoid")
+    rounded = EdgeDistribution(alpha, 1.0, sampling="rounding")
     assert by_sigmoid.expected_edges(z, graph.num_pairs) is None
+    assert rounded.expected_edges(z, graph.num_pairs) is None
 
 
 def test_temperature_does_not_change_what_is_sampled() -> None:
@@ -492,9 +495,12 @@ def test_probabilities_of_0_and_1_get_no_gradient_and_no_nan() -> None:
         assert torch.equal(grad, torch.zeros_like(z))
 
 
+@pytest.mark.parametrize("looking", [torch.no_grad, torch.inference_mode])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("model", MODELS)
-def test_whoever_looks_without_gradient_takes_it_from_nobody(model: str, engine: str) -> None:
+def test_whoever_looks_without_gradient_takes_it_from_nobody(
+    model: str, engine: str, looking: Callable[[], contextlib.AbstractContextManager[None]]
+) -> None:
     """Degrees and weights are kept: also for those who train on the graph later."""
     (x, y), adjacency = task_of_nodes(), random_graph(NUM_NODES)
     distribution = EdgeDistribution(0.4, 0.8)
@@ -504,7 +510,7 @@ def test_whoever_looks_without_gradient_takes_it_from_nobody(model: str, engine:
         sample = sampled(engine, z, adjacency, distribution, 11)
         classifier = model_of(model)
         if look_first:
-            with torch.no_grad():
+            with looking():
                 apply_model(classifier, x, sample)
         loss = classification_loss(apply_model(classifier, x, sample), y)
         grads.append(torch.autograd.grad(loss, z)[0])

@@ -25,9 +25,6 @@ from gaug.errors import unknown_name
 from gaug.pairs.tile_work import EDGE_OF_RANGE
 from gaug.sparse import Pattern
 
-#: What is done with the probabilities.
-SAMPLINGS = ("bernoulli", "rounding")
-
 
 @dataclass(frozen=True)
 class EdgeDistribution:
@@ -106,14 +103,13 @@ class EdgeDistribution:
     def expected_edges(self, z: Tensor, num_edges: int) -> float | None:
         """Sum of P over all pairs: how many edges a draw has on average.
 
-        None where scores become probabilities by a sigmoid, whose sum over all pairs has no short
-        form.
+        None where that has no short form: of a sigmoid's probabilities, and where they are rounded.
 
         Args:
             z: Embeddings from `prepare`.  [N, d]
             num_edges: Edges of the graph.
         """
-        if self.reading == "sigmoid":
+        if self.reading == "sigmoid" or self.sampling == "rounding":
             return None
         # Of all i and j, less those with i = j, each pair counts twice.
         learned = (z.sum(dim=0).square().sum() - z.square().sum()) / 2

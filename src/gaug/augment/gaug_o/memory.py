@@ -20,16 +20,13 @@ _LISTED_EDGE = 4800
 
 
 def edge_bytes(model: ModelChoice | None = None) -> int:
-    """What an edge of a sampled graph takes.
+    """What an edge of a sampled graph takes; with a module of a user's, at least.
 
     Args:
         model: The classifier; by default one that sums over neighbours.
     """
-    if model is None:
-        return SUMMED_EDGE
-    if model.is_users:
-        return _LISTED_EDGE
-    return _ATTENDED_EDGE if isinstance(model.config, GATConfig) else SUMMED_EDGE
+    attends = model is not None and isinstance(model.config, GATConfig)
+    return _ATTENDED_EDGE if attends else SUMMED_EDGE
 
 
 def check_settings(config: GAugOConfig, num_nodes: int, model: ModelChoice | None = None) -> None:
@@ -44,14 +41,17 @@ def check_settings(config: GAugOConfig, num_nodes: int, model: ModelChoice | Non
         check_all_pairs(num_nodes, "engine=dense", "Take engine=blocked.")
     if config.alpha == 0 or config.variant == "random":
         return
+    of_a_user = model is not None and model.is_users
     if config.edge_probability == "sigmoid":
+        bytes_each = _LISTED_EDGE if of_a_user else edge_bytes(model)
+        share = config.alpha / 2
         _check(
-            edge_bytes(model) * num_nodes**2 / 4,
+            bytes_each * share * num_nodes**2 / 2,
             num_nodes,
-            "edge_probability=sigmoid, which joins about half of all pairs,",
-            "Take edge_probability=max-normalised.",
+            f"edge_probability=sigmoid, which joins about {share:.0%} of all pairs,",
+            "Lower alpha, or take edge_probability=max-normalised.",
         )
-    elif config.variant == "no-sampling" and model is not None and model.is_users:
+    elif config.variant == "no-sampling" and of_a_user:
         check_list(num_nodes)
 
 

@@ -167,7 +167,7 @@ class GAugORun(AugmentedRun):
     @torch.no_grad()
     def learned_edges(self) -> LearnedEdges:
         """What the predictor has learned about the edges, as it is now."""
-        return self._learned(self._prepared())
+        return LearnedEdges.of(self.config, self._prepared(), self.visible.adjacency)
 
     def _flaw(self) -> str | None:
         """What is wrong with what the predictor has learned."""
@@ -221,10 +221,8 @@ class GAugORun(AugmentedRun):
     def _sample(self, prepared: Tensor) -> Adjacency:
         # Where every pair is weighed there is nothing to draw.
         seed = 0 if self.config.variant == "no-sampling" else draw_seed(self.generator)
-        return self._learned(prepared).sample(seed)
-
-    def _learned(self, prepared: Tensor) -> LearnedEdges:
-        return LearnedEdges.of(self.config, prepared, self.visible.adjacency, self.edge_bytes)
+        learned = LearnedEdges.of(self.config, prepared, self.visible.adjacency, self.edge_bytes)
+        return learned.sample(seed)
 
     def _new_optimiser(self) -> torch.optim.Adam:
         return torch.optim.Adam(

@@ -6,6 +6,7 @@ the degrees, both differentiable in the edges; the rules of the models follow fr
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 
 import torch
@@ -112,7 +113,7 @@ class Interpolated(SampledAdjacency):
         p = self.distribution.of_all(self.z, self.pattern)
         return DenseSample(p.triu(diagonal=1) + p.tril(diagonal=-1))
 
-    @property
+    @functools.cached_property
     def _for_a_module(self) -> DenseSample:
         check_list(self.num_nodes)
         return self.all_pairs
