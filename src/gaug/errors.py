@@ -37,12 +37,19 @@ class TrainingError(GaugError, RuntimeError):
 
 
 def reason_of(error: BaseException) -> str:
-    """What another library says of a failure, as a part of a line: its first line, cut.
+    r"""What another library says of a failure, as a part of a line: its first line, cut.
+
+    Where that only announces the next one, both.
 
     >>> reason_of(ValueError("bad magic"))
     'bad magic'
+    >>> reason_of(ValueError("In the header:\n  bad magic"))
+    'In the header: bad magic'
     """
-    line = next(iter(str(error).splitlines()), "") or type(error).__name__
+    line, *others = str(error).splitlines() or [""]
+    if line.rstrip().endswith(":") and others:
+        line = f"{line.rstrip()} {others[0].strip()}"
+    line = line or type(error).__name__
     return line if len(line) <= _LONGEST_REASON else line[:_LONGEST_REASON] + "…"
 
 

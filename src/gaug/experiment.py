@@ -16,7 +16,7 @@ from gaug.data.loaded import LoadedGraph
 from gaug.data.source import GraphSource, open_graph, split_graph
 from gaug.data.splits import SplitConfig
 from gaug.edge_predictors import PREDICTOR_CONFIGS, PredictorConfig
-from gaug.errors import ConfigError
+from gaug.errors import ConfigError, reason_of
 from gaug.graph import graph_hash
 from gaug.models import MODEL_CONFIGS, model_config
 from gaug.models.base import ModelConfig
@@ -221,5 +221,4 @@ def check_device(device: str) -> None:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
-        raise ConfigError(f"There is no device {device!r} here: {reason}") from error
+        raise ConfigError(f"There is no device {device!r} here: {reason_of(error)}") from error

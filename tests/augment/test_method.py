@@ -150,8 +150,25 @@ class OnDenseFeatures(torch.nn.Module):
 def test_a_module_that_takes_no_sparse_features_is_told_what_to_do() -> None:
     data, method = load_graph("karate"), NoAugmentation(model=OnDenseFeatures, epochs=2)
     assert data.x.layout == torch.sparse_csr
-    message = r"OnDenseFeatures fails on this graph, whose features are sparse: .*data\.x\.to_dense"
+    message = r"OnDenseFeatures fails on this graph, whose features are sparse .*data\.x\.to_dense"
     with pytest.raises(ConfigError, match=message):
         method.fit(data)
     data.x = data.x.to_dense()
     assert method.fit(data).predict(data).shape == (34,)
+
+
+class Unfinished(torch.nn.Module):
+    """Fails without a word."""
+
+    def __init__(self, in_features: int, num_classes: int) -> None:
+        super().__init__()
+
+    def forward(
+        self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None
+    ) -> torch.Tensor:
+        raise NotImplementedError
+
+
+def test_a_module_that_fails_without_a_word_is_told_by_the_kind_of_its_error() -> None:
+    with pytest.raises(ConfigError, match=r"features are sparse \(NotImplementedError\)\. If it"):
+        NoAugmentation(model=Unfinished).fit(load_graph("karate"))

@@ -17,7 +17,7 @@ from gaug.augment.remembered import RememberedClassifier
 from gaug.classifier.base import Fitted, NodeClassifier, split_tensors
 from gaug.classifier.facts import Facts
 from gaug.classifier.files import read_folder
-from gaug.errors import ConfigError, DataError
+from gaug.errors import ConfigError, DataError, reason_of
 from gaug.models import MODEL_CONFIGS
 from gaug.models.choice import ModelChoice, ModelFactory, ModuleConfig
 from gaug.training.loop import TrainingConfig
@@ -52,7 +52,7 @@ def load(folder: str | Path, *, model: ModelFactory | None = None) -> NodeClassi
     try:
         return _restored(description, tensors, choice)
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        reason = reason_of(error)
         raise DataError(f"The model in {folder} does not fit together: {reason}") from error
 
 

@@ -16,7 +16,7 @@ from gaug.classifier.base import Fitted, NodeClassifier, valid_for
 from gaug.classifier.facts import Facts, GraphInfo
 from gaug.config import Config, assign_settings
 from gaug.data.fitting_split import with_fitting_masks
-from gaug.errors import ConfigError
+from gaug.errors import ConfigError, reason_of
 from gaug.graph import graph_hash
 from gaug.models.choice import Model, ModelChoice
 from gaug.sparse import SparseMatrix
@@ -223,10 +223,10 @@ def check_model(choice: ModelChoice, task: Task) -> None:
         except (NotImplementedError, RuntimeError) as error:
             if not isinstance(task.features, SparseMatrix):
                 raise
-            reason = str(error).splitlines()[0][:200]
             raise ConfigError(
-                f"The model {choice.name} fails on this graph, whose features are sparse: {reason}"
-                " If it needs dense ones, data.x = data.x.to_dense() makes them."
+                f"The model {choice.name} fails on this graph, whose features are sparse"
+                f" ({reason_of(error)}). If it needs dense ones, data.x = data.x.to_dense() makes"
+                " them."
             ) from error
     expected = [task.adjacency.num_nodes, task.num_classes]
     shape = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__

@@ -18,7 +18,7 @@ from torch_geometric.data import Data
 from gaug.data import readers
 from gaug.data.features import with_scaled_features
 from gaug.data.folders import cache_folder, data_root, written_atomically
-from gaug.errors import DataError, MissingDataError, unknown_name
+from gaug.errors import DataError, MissingDataError, reason_of, unknown_name
 from gaug.graph import sparse_features, standardise
 
 # Part of the name of every cached graph: raise it when a reader gives another graph than before.
@@ -184,7 +184,7 @@ def fetch_graph(name: str, root: Path | None = None) -> Path:
                 (Path(scratch) / file).replace(path)
     except Exception as error:  # the loaders raise whatever their transport raises
         wanted = _listed([target / entry.folder / file for file in entry.files], target)
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = reason_of(error)
         raise MissingDataError(
             f"Graph {name!r} could not be downloaded ({reason}). Get it from {entry.source} and"
             f" put {wanted} below {target}."
@@ -251,7 +251,7 @@ def _read_raw(entry: Entry, folder: Path) -> Data:
         except DataError as error:
             raise DataError(f"Graph {entry.name!r} in {folder}: {error}") from error
         except Exception as error:  # a damaged file makes a parser raise anything
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            reason = reason_of(error)
             raise DataError(
                 f"Graph {entry.name!r} in {folder} cannot be read ({reason}). A file is damaged or"
                 f" cut off: delete the folder and run 'gaug datasets fetch {entry.name}'."
