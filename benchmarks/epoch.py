@@ -16,7 +16,7 @@ _KINDS = {
     "sparse products": ("embedding_bag",),
     "dense products": ("mm",),
     "random numbers": ("random_",),
-    "optimiser": ("adam",),
+    "optimizer": ("adam",),
     "other arithmetic": ("aten::",),
 }
 

@@ -18,12 +18,12 @@ import time
 
 import psutil
 
-from gaug.augment import GAugO, GAugOConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.measure import measured
+from gaug.methods import GAugO, GAugOConfig
 from gaug.models import GCN
-from gaug.training.loop import Optimisation, TrainingConfig, train_run
+from gaug.runs.cost import measured
+from gaug.training.loop import Optimization, TrainingConfig, train_run
 from gaug.training.task import Task
 
 _DEGREE = 63.0
@@ -57,7 +57,7 @@ def main() -> None:
             task,
             lambda: GCN(task.in_features, task.num_classes),
             method,
-            Optimisation(0.01, 5e-4),
+            Optimization(0.01, 5e-4),
             TrainingConfig(epochs=epochs),
             0,
             on_epoch=lambda _: ends.append(time.perf_counter()),

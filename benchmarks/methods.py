@@ -10,7 +10,7 @@ import sys
 
 from benchmarks.graphs import benchmark_graph
 from gaug import evaluate
-from gaug.augment import build_method, method_config, part_configs
+from gaug.methods import build_method, method_config, part_configs
 
 METHODS = ("none", "dropedge", "adaedge", "bgcn", "gaug-m", "gaug-o")
 

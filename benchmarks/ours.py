@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.graphs import benchmark_graph
-from gaug.augment import NoAugmentation
-from gaug.measure import peak_memory_mb
+from gaug.methods import NoAugmentation
 from gaug.models import GCN
-from gaug.training.loop import OnEpoch, Optimisation, TrainingConfig, train_run
-from gaug.training.repeat import repeat, run_seed
+from gaug.runs.cost import peak_memory_mb
+from gaug.runs.executors import repeat
+from gaug.seeding import run_seed
+from gaug.training.loop import OnEpoch, Optimization, TrainingConfig, train_run
 from gaug.training.task import Task
 
 
@@ -37,7 +38,7 @@ class Job:
             self.task,
             self.build,
             NoAugmentation(),
-            Optimisation(0.01, 5e-4),
+            Optimization(0.01, 5e-4),
             TrainingConfig(epochs=self.epochs),
             run_seed(0, run),
             on_epoch=on_epoch,

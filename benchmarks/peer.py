@@ -16,8 +16,8 @@ from torch.nn import functional
 from torch_geometric.nn import GCNConv
 
 from benchmarks.graphs import benchmark_graph
-from gaug.graph import num_classes
-from gaug.measure import peak_memory_mb
+from gaug.graph.labels import num_classes
+from gaug.runs.cost import peak_memory_mb
 
 
 class PlainGCN(nn.Module):
@@ -40,16 +40,16 @@ def main() -> None:
     data, _ = benchmark_graph(name)
     x = data.x.to_dense()
     model = PlainGCN(x.size(1), num_classes(data))
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
     start = time.perf_counter()
     for epoch in range(epochs + 1):
         if epoch == 1:  # the first epoch warms up
             start = time.perf_counter()
         model.train()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         out = model(x, data.edge_index)
         functional.cross_entropy(out[data.train_mask], data.y[data.train_mask]).backward()
-        optimiser.step()
+        optimizer.step()
         model.eval()
         with torch.no_grad():
             predicted = model(x, data.edge_index).argmax(dim=1)

@@ -20,10 +20,10 @@ from benchmarks.graphs import benchmark_graph
 from gaug.data.folders import data_root
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.edge_predictors import GAE, GAEConfig, build_predictor
-from gaug.graph import undirected_pairs
-from gaug.measure import measured
+from gaug.graph.edges import undirected_pairs
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import top_non_edges
+from gaug.runs.cost import measured
 
 INDICES = ("jaccard", "ra", "llhn", "lnb", "car")
 _WIDTH = 32
@@ -75,7 +75,7 @@ def _dense_top_non_edges(z: Tensor, edges: Tensor, count: int) -> np.ndarray:
 
 
 def _embeddings(edges: Tensor, num_nodes: int) -> Tensor:
-    """Random vectors smoothed over the graph: neighbours are alike, as in a GAE's.  [N, d]"""
+    """Random vectors smoothed over the graph: neighbors are alike, as in a GAE's.  [N, d]"""
     generator = torch.Generator().manual_seed(0)
     z = torch.randn(num_nodes, _WIDTH, generator=generator)
     both = torch.cat([edges, edges.flip(0)], dim=1)

@@ -20,7 +20,7 @@ import argparse
 from collections.abc import Sequence
 
 from gaug import GAugM, NoAugmentation, SplitConfig, evaluate, load_graph
-from gaug.graph import edge_homophily
+from gaug.graph.homophily import edge_homophily
 
 ADD_FRACTIONS = (0.2, 0.5)
 

@@ -1,6 +1,6 @@
 """DropEdge and GAug-O's sampler in a plain PyTorch loop, on Cora.
 
-A model, an optimiser, and a loop as anybody writes it. Three loops differ in the graph of an epoch:
+A model, an optimizer, and a loop as anybody writes it. Three loops differ in the graph of an epoch:
 the given one, one with edges left out (`drop_edges`), and one that a learned sampler draws
 (`EdgeSampler`), which the loss of the classifier trains too. All of them predict on the given
 graph. The epoch is chosen on validation nodes, and the test score is read once, at that epoch.
@@ -60,14 +60,14 @@ def train(data: Data, graph_of_epoch: Callable[[], Any], epochs: int) -> float:
     sampler = graph_of_epoch if isinstance(graph_of_epoch, EdgeSampler) else None
     if sampler is not None:
         groups.append({"params": sampler.parameters(), "weight_decay": 0.0})
-    optimiser = torch.optim.Adam(groups, lr=0.01)
+    optimizer = torch.optim.Adam(groups, lr=0.01)
     best, predicted = -1.0, data.y
     for _ in range(epochs):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         logits = model.train()(data.x, graph_of_epoch())
         loss = cross_entropy(logits[data.train_mask], data.y[data.train_mask])
         (loss if sampler is None else loss + sampler.edge_loss()).backward()
-        optimiser.step()
+        optimizer.step()
         with torch.no_grad():
             now = model.eval()(data.x, data.edge_index).argmax(dim=1)
         if (score := (now == data.y)[data.val_mask].double().mean().item()) > best:

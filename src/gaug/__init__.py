@@ -9,7 +9,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gaug.augment import (
+    from gaug.choosing.auto import AutoResult, auto
+    from gaug.choosing.search import SearchResult, search_settings
+    from gaug.classifier.base import NodeClassifier
+    from gaug.classifier.facts import GraphInfo
+    from gaug.data.catalog.catalog import load_graph
+    from gaug.data.files.graph_files import GraphFiles
+    from gaug.data.files.networkx import from_networkx
+    from gaug.data.loaded import LoadedGraph
+    from gaug.data.source import GraphSource, open_graph, split_graph
+    from gaug.data.splits import SplitConfig, make_split
+    from gaug.data.synthetic import SyntheticConfig, planted_graph
+    from gaug.errors import GaugError
+    from gaug.graph.valid import standardize
+    from gaug.inspection.inspect import Inspection, inspect_graph
+    from gaug.methods import (
         BGCN,
         AdaEdge,
         AdaEdgeConfig,
@@ -21,24 +35,9 @@ if TYPE_CHECKING:
         GAugOConfig,
         NoAugmentation,
     )
-    from gaug.augment.dropedge import drop_edges
-    from gaug.augment.gaug_o.edge_sampler import EdgeSampler
-    from gaug.augment.loading import load
-    from gaug.automatic import AutoResult, auto
-    from gaug.classifier.base import NodeClassifier
-    from gaug.classifier.facts import GraphInfo
-    from gaug.data.catalog import load_graph
-    from gaug.data.files import GraphFiles
-    from gaug.data.loaded import LoadedGraph
-    from gaug.data.networkx_graphs import from_networkx
-    from gaug.data.source import GraphSource, open_graph, split_graph
-    from gaug.data.splits import SplitConfig, make_split
-    from gaug.data.synthetic import SyntheticConfig, planted_graph
-    from gaug.errors import GaugError
-    from gaug.evaluation import Evaluation, evaluate
-    from gaug.experiment import Experiment, run_experiment, summarise
-    from gaug.graph import standardise
-    from gaug.inspection import Inspection, inspect_graph
+    from gaug.methods.dropedge.method import drop_edges
+    from gaug.methods.gaug_o.edge_sampler import EdgeSampler
+    from gaug.methods.loading import load
     from gaug.models import (
         GAT,
         GCN,
@@ -51,63 +50,64 @@ if TYPE_CHECKING:
         JKNetConfig,
         MLPConfig,
     )
-    from gaug.search import SearchResult, search_settings
-    from gaug.store import RunRecord, Store
+    from gaug.runs.evaluate import Evaluation, evaluate
+    from gaug.runs.plan import Experiment, run_experiment, summarize
+    from gaug.runs.store import RunRecord, Store
 
 # Where each public name lives. It is imported on first use: PyTorch takes seconds to import, and
 # `gaug --help` should not.
 _HOMES = {
-    "AdaEdge": "gaug.augment",
-    "AdaEdgeConfig": "gaug.augment",
-    "AutoResult": "gaug.automatic",
-    "BGCN": "gaug.augment",
-    "BGCNConfig": "gaug.augment",
-    "DropEdge": "gaug.augment",
-    "DropEdgeConfig": "gaug.augment",
-    "EdgeSampler": "gaug.augment.gaug_o.edge_sampler",
-    "Evaluation": "gaug.evaluation",
-    "Experiment": "gaug.experiment",
+    "AdaEdge": "gaug.methods",
+    "AdaEdgeConfig": "gaug.methods",
+    "AutoResult": "gaug.choosing.auto",
+    "BGCN": "gaug.methods",
+    "BGCNConfig": "gaug.methods",
+    "DropEdge": "gaug.methods",
+    "DropEdgeConfig": "gaug.methods",
+    "EdgeSampler": "gaug.methods.gaug_o.edge_sampler",
+    "Evaluation": "gaug.runs.evaluate",
+    "Experiment": "gaug.runs.plan",
     "GAT": "gaug.models",
     "GATConfig": "gaug.models",
-    "GAugM": "gaug.augment",
-    "GAugO": "gaug.augment",
-    "GAugOConfig": "gaug.augment",
+    "GAugM": "gaug.methods",
+    "GAugO": "gaug.methods",
+    "GAugOConfig": "gaug.methods",
     "GCN": "gaug.models",
     "GCNConfig": "gaug.models",
     "GaugError": "gaug.errors",
-    "GraphFiles": "gaug.data.files",
+    "GraphFiles": "gaug.data.files.graph_files",
     "GraphInfo": "gaug.classifier.facts",
     "GraphSAGE": "gaug.models",
     "GraphSAGEConfig": "gaug.models",
     "GraphSource": "gaug.data.source",
-    "Inspection": "gaug.inspection",
+    "Inspection": "gaug.inspection.inspect",
     "JKNet": "gaug.models",
     "JKNetConfig": "gaug.models",
     "LoadedGraph": "gaug.data.loaded",
     "MLP": "gaug.models",
     "MLPConfig": "gaug.models",
-    "NoAugmentation": "gaug.augment",
+    "NoAugmentation": "gaug.methods",
     "NodeClassifier": "gaug.classifier.base",
-    "RunRecord": "gaug.store",
-    "SearchResult": "gaug.search",
+    "RunRecord": "gaug.runs.store",
+    "SearchResult": "gaug.choosing.search",
     "SplitConfig": "gaug.data.splits",
-    "Store": "gaug.store",
+    "Store": "gaug.runs.store",
     "SyntheticConfig": "gaug.data.synthetic",
-    "auto": "gaug.automatic",
-    "drop_edges": "gaug.augment.dropedge",
-    "evaluate": "gaug.evaluation",
-    "from_networkx": "gaug.data.networkx_graphs",
-    "inspect_graph": "gaug.inspection",
-    "load": "gaug.augment.loading",
-    "load_graph": "gaug.data.catalog",
+    "auto": "gaug.choosing.auto",
+    "drop_edges": "gaug.methods.dropedge.method",
+    "evaluate": "gaug.runs.evaluate",
+    "from_networkx": "gaug.data.files.networkx",
+    "inspect_graph": "gaug.inspection.inspect",
+    "load": "gaug.methods.loading",
+    "load_graph": "gaug.data.catalog.catalog",
     "make_split": "gaug.data.splits",
     "open_graph": "gaug.data.source",
     "planted_graph": "gaug.data.synthetic",
-    "run_experiment": "gaug.experiment",
-    "search_settings": "gaug.search",
+    "run_experiment": "gaug.runs.plan",
+    "search_settings": "gaug.choosing.search",
     "split_graph": "gaug.data.source",
-    "standardise": "gaug.graph",
-    "summarise": "gaug.experiment",
+    "standardize": "gaug.graph.valid",
+    "summarize": "gaug.runs.plan",
 }
 
 __all__ = [
@@ -160,8 +160,8 @@ __all__ = [
     "run_experiment",
     "search_settings",
     "split_graph",
-    "standardise",
-    "summarise",
+    "standardize",
+    "summarize",
 ]
 
 

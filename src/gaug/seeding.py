@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import torch
+
+from gaug.errors import ConfigError
 
 
 @contextmanager
@@ -32,3 +35,11 @@ def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
 def draw_seed(generator: torch.Generator) -> int:
     """A seed for something else, from a stream of random numbers."""
     return int(torch.randint(2**62, (1,), generator=generator))
+
+
+def run_seed(seed: int, run: int) -> int:
+    """The seed of one run, derived from the seed of all; independent for each run."""
+    if seed < 0:
+        raise ConfigError(f"seed must be at least 0, got {seed}.")
+    low, high = np.random.SeedSequence([seed, run]).generate_state(2).tolist()
+    return int(low | (high & 0x7FFFFFFF) << 32)

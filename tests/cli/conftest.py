@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gaug import runs
 from gaug.cli import options
 from gaug.cli.main import main
+from gaug.runs import execute as runs
 
 
 class Result(NamedTuple):

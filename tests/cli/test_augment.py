@@ -10,8 +10,9 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaug.data.catalog import load_graph
-from gaug.graph import edge_homophily, undirected_pairs
+from gaug.data.catalog.catalog import load_graph
+from gaug.graph.edges import undirected_pairs
+from gaug.graph.homophily import edge_homophily
 
 FILES = [
     "added.csv",

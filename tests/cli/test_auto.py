@@ -9,8 +9,8 @@ import torch
 
 import gaug as library
 from gaug import SyntheticConfig, planted_graph
-from gaug.candidates import CANDIDATES, FEATURES
-from gaug.store import Store
+from gaug.choosing.candidates import CANDIDATES, FEATURES
+from gaug.runs.store import Store
 
 SHORT = ("--set", "epochs=12", "--quiet")
 SPLIT = ("--split", "stratified", "--set", "train_fraction=0.3", "--set", "val_fraction=0.4")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gaug.experiment import mean_and_spread
+from gaug.runs.plan import mean_and_spread
 from gaug.studies import figure1
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"

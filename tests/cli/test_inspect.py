@@ -38,7 +38,7 @@ def test_too_few_labels_are_told(gaug, tmp_path):
 
 
 def test_a_quick_look_trains_nothing(gaug, monkeypatch):
-    monkeypatch.setattr("gaug.inspection.validate_repeatedly", None)
+    monkeypatch.setattr("gaug.inspection.inspect.validate_repeatedly", None)
     result = gaug("inspect", "karate", "--quick")
     assert (result.code, result.err) == (0, "")
     assert "mean 4.6, median 3, largest 17" in result.out

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gaug.augment import METHOD_CONFIGS
 from gaug.cli import options
 from gaug.cli.options import sensible_workers
 from gaug.data.splits import KINDS
+from gaug.methods import METHOD_CONFIGS
 from gaug.models import MODEL_CONFIGS
 
 

@@ -11,8 +11,8 @@ import torch
 
 import gaug as gaug_library
 from gaug.data.source import open_graph, split_graph
-from gaug.graph import graph_hash
-from gaug.store import Store
+from gaug.graph.fingerprint import graph_hash
+from gaug.runs.store import Store
 
 QUICK = ("--runs", 1, "--set", "epochs=3", "--split", "stratified", "--set", "train_fraction=0.3")
 
@@ -205,7 +205,7 @@ def test_a_model_scales_features_by_what_it_was_fitted_to(gaug, staff: Path, tmp
     assert result.code == 0, result.err
     again = dict(line.split(",")[:2] for line in (tmp_path / "second.csv").read_text().splitlines())
     changed = [name for name, values in found.items() if again[name] != values[0]]
-    assert set(changed) <= {"p0", "p2", "p38"}  # those that it is joined to, and their neighbours
+    assert set(changed) <= {"p0", "p2", "p38"}  # those that it is joined to, and their neighbors
 
 
 def test_augment_writes_features_as_their_owner_has_them(gaug, staff: Path, tmp_path) -> None:

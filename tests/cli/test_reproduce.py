@@ -4,10 +4,10 @@ from contextlib import closing
 
 import pytest
 
-from gaug import runs
-from gaug.data import readers
-from gaug.data.catalog import CATALOG, Entry
-from gaug.store import Store
+from gaug.data.catalog import readers
+from gaug.data.catalog.catalog import CATALOG, Entry
+from gaug.runs import execute as runs
+from gaug.runs.store import Store
 from gaug.studies import figure5, published, table3
 from tests.cli.conftest import refuse_training
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gaug.store import Store
+from gaug.runs.store import Store
 
 KARATE = ("search", "karate", "--split", "stratified", "--set", "train_fraction=0.2")
 SHORT = (*KARATE, "--set", "epochs=3", "--trials", 3, "--trial-runs", 1, "--runs", 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gaug.experiment import Experiment
+from gaug.runs.plan import Experiment
 
 
 def test_each_listed_setting_can_be_set_to_its_default(gaug):

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gaug import runs
 from gaug.cli import options
 from gaug.cli.main import main
 from gaug.errors import ConfigError
-from gaug.store import RunRecord, Store
-from gaug.summary import summarise as summary_of
+from gaug.runs import execute as runs
+from gaug.runs.store import RunRecord, Store
+from gaug.runs.summary import summarize as summary_of
 from tests.cli.conftest import refuse_training
 
 KARATE = ("train", "karate", "--split", "stratified", "--set", "train_fraction=0.2")

@@ -12,12 +12,12 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
 import gaug
-from gaug.augment import METHOD_CONFIGS, Method, build_method, method_config
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError, DataError
+from gaug.methods import METHOD_CONFIGS, Method, build_method, method_config
 from gaug.models import MODEL_CONFIGS
+from gaug.seeding import run_seed
 from gaug.training.loop import TrainingConfig, train_run
-from gaug.training.repeat import run_seed
 from gaug.training.task import Task
 
 SHORT = TrainingConfig(epochs=8)
@@ -72,17 +72,17 @@ def test_a_saved_model_predicts_exactly_what_the_fitted_one_did(
 def test_it_predicts_what_its_run_predicted(data: Data, method: str) -> None:
     """Against the loop itself: the same masks, seed and settings by hand."""
     own = estimator(method, seed=3)
-    labelled = data.y >= 0
+    labeled = data.y >= 0
     split = data.clone()
-    split.train_mask = labelled & (torch.arange(90) % 3 > 0)
-    split.val_mask = labelled & ~split.train_mask
+    split.train_mask = labeled & (torch.arange(90) % 3 > 0)
+    split.val_mask = labeled & ~split.train_mask
     split.test_mask = torch.zeros(90, dtype=torch.bool)
     task = Task.of(split)
     expected = train_run(
         task,
         lambda: own.choice.build(task.in_features, task.num_classes),
         estimator(method, seed=3).prepare(task.visible(), 3),
-        gaug.augment.method.optimisation(own.choice),
+        gaug.methods.method.optimization(own.choice),
         SHORT,
         run_seed(3, 0),
     )
@@ -126,7 +126,7 @@ def test_these_predict_on_a_changed_graph_as_it_is(data: Data, method: str) -> N
     grown = with_new_nodes(data)
     touched = torch.zeros(95, dtype=torch.bool)
     touched[90:] = True
-    for _ in range(3):  # two layers, and the degrees in their normalisation
+    for _ in range(3):  # two layers, and the degrees in their normalization
         touched[grown.edge_index[1, touched[grown.edge_index[0]]]] = True
     same = ~touched[:90]
     assert same.any()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gaug.augment import METHOD_CONFIGS, build_method, method_config
 from gaug.data.splits import SplitConfig, make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
+from gaug.methods import METHOD_CONFIGS, build_method, method_config
 from gaug.models import GCN, GCNConfig
 from gaug.training.hooks import Augmentation
-from gaug.training.loop import Optimisation, RunResult, TrainingConfig, train_run
+from gaug.training.loop import Optimization, RunResult, TrainingConfig, train_run
 from gaug.training.task import Task
 
 
@@ -30,7 +30,7 @@ def train(task: Task, method: Augmentation, seed: int) -> RunResult:
         task,
         lambda: GCN(task.in_features, task.num_classes, GCNConfig(hidden=8)),
         method,
-        Optimisation(0.01, 5e-4),
+        Optimization(0.01, 5e-4),
         TrainingConfig(epochs=15),
         seed,
         keep_history=True,
@@ -80,7 +80,7 @@ def test_it_sees_no_validation_or_test_label(task: Task, method: Augmentation) -
     arguments = (
         lambda: GCN(task.in_features, 3, GCNConfig(hidden=8)),
         method,
-        Optimisation(0.01, 5e-4),
+        Optimization(0.01, 5e-4),
         last,
         0,
     )

@@ -12,14 +12,14 @@ from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.edge_predictors import PREDICTOR_CONFIGS, build_predictor
 from gaug.edge_predictors.base import EdgePredictor
 from gaug.errors import ConfigError
-from gaug.graph import from_scipy, to_scipy_features
+from gaug.graph.matrices import from_scipy, to_scipy_features
 
 NAMES = [name for name in PREDICTOR_CONFIGS if name != "omniscient"]
 SUMS = ["gae+features", "ra+2*smoothed"]
 PAIRS = torch.triu_indices(60, 60, offset=1)
 
 
-def predictor(name: str, scale: str = "standardised") -> EdgePredictor:
+def predictor(name: str, scale: str = "standardized") -> EdgePredictor:
     fewer: dict[str, Any] = {
         part: PREDICTOR_CONFIGS[part](predictor_epochs=10)
         for part in ("gae", "vgae")
@@ -48,7 +48,7 @@ def test_the_same_graph_is_scored_the_same(data: Data, name: str) -> None:
     assert again is not fitted
 
 
-@pytest.mark.parametrize("scale", ["standardised", "ranks"])
+@pytest.mark.parametrize("scale", ["standardized", "ranks"])
 @pytest.mark.parametrize("name", [*NAMES, *SUMS])
 def test_what_it_learned_can_be_taken_over(data: Data, name: str, scale: str) -> None:
     fitted, other = predictor(name, scale).fit(data, 1), predictor(name, scale)

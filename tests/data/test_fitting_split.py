@@ -49,7 +49,7 @@ def test_masks_that_are_there_are_used() -> None:
     assert not bool((split.val_mask & first).any())
 
 
-def test_without_a_choice_by_validation_all_labelled_nodes_train() -> None:
+def test_without_a_choice_by_validation_all_labeled_nodes_train() -> None:
     split = with_fitting_masks(graph([0, 1, 0, -1]), validate=False)
     assert split.train_mask.tolist() == [True, True, True, False]
     assert not bool(split.val_mask.any())

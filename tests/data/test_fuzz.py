@@ -31,11 +31,11 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from gaug.data.files import GraphFiles
+from gaug.data.files.graph_files import GraphFiles
 from gaug.data.loaded import LoadedGraph
 from gaug.data.source import GraphSource, open_graph, split_graph
 from gaug.errors import GaugError
-from gaug.graph import standardise
+from gaug.graph.valid import standardize
 
 # Of all inputs together, spread over the tests below.
 INPUTS = int(os.environ.get("GAUG_FUZZ", "300"))
@@ -92,7 +92,7 @@ def check(files: dict[str, bytes], graph: str = "", columns: tuple[str, ...] = (
 
 
 def check_valid(loaded: LoadedGraph) -> None:
-    data, notes = standardise(loaded.data)
+    data, notes = standardize(loaded.data)
     assert notes == []
     assert torch.equal(data.edge_index, loaded.data.edge_index)
     assert len(loaded.ids) == data.num_nodes == data.x.size(0) == len(set(loaded.ids))

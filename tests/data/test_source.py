@@ -12,14 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from gaug.data.catalog import load_graph
-from gaug.data.files import GraphFiles
-from gaug.data.graph_folder import write_graph_folder
+from gaug.data.catalog.catalog import load_graph
+from gaug.data.files.folder import write_graph_folder
+from gaug.data.files.graph_files import GraphFiles
 from gaug.data.loaded import LoadedGraph
 from gaug.data.node_ids import NodeIds
 from gaug.data.source import GraphSource, open_graph, split_graph
 from gaug.errors import ConfigError, DataError
-from gaug.graph import graph_hash, standardise, to_scipy_features
+from gaug.graph.fingerprint import graph_hash
+from gaug.graph.matrices import to_scipy_features
+from gaug.graph.valid import standardize
 
 
 def test_a_name_of_the_catalog() -> None:
@@ -103,7 +105,7 @@ def test_a_written_folder_reads_as_the_same_graph(
     classes = ("p", "q r", "s,t")[: 3 if multilabel else 2]
     before = LoadedGraph(
         "g",
-        standardise(graph)[0],
+        standardize(graph)[0],
         NodeIds(ids),
         classes,
         ("a", "b=é", "c"),
@@ -128,7 +130,7 @@ def test_sparse_features_are_written_as_scipy_reads_them(tmp_path: Path) -> None
     assert (matrix != to_scipy_features(karate.data.x)).nnz == 0
 
 
-def test_unlabelled_nodes_need_no_label_to_be_told_apart(tmp_path: Path) -> None:
+def test_unlabeled_nodes_need_no_label_to_be_told_apart(tmp_path: Path) -> None:
     karate = open_graph("karate")
     plain = karate.data.clone()
     del plain.y

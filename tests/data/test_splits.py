@@ -15,7 +15,7 @@ from gaug.errors import ConfigError, DataError
 DRAWN = ("random", "stratified", "per-class")
 
 
-def labelled(labels):
+def labeled(labels):
     """A graph with the given labels; a split looks at nothing else."""
     y = torch.as_tensor(labels)
     num_nodes = y.size(0)
@@ -27,7 +27,7 @@ def labelled(labels):
 @pytest.fixture
 def hundred():
     """100 nodes: classes 0, 1 and 2 of 50, 30 and 20 nodes."""
-    return labelled([0] * 50 + [1] * 30 + [2] * 20)
+    return labeled([0] * 50 + [1] * 30 + [2] * 20)
 
 
 def ids(*numbers):
@@ -75,7 +75,7 @@ def test_parts_that_are_no_split_are_refused_with_part_and_node(path_graph, part
 
 
 def test_a_node_without_label_is_refused_in_any_part():
-    data = labelled([0, 1, -1, 0])
+    data = labeled([0, 1, -1, 0])
     for place, part in enumerate(PARTS):
         parts = [ids(0), ids(1), ids(3)]
         parts[place] = ids(2)
@@ -84,7 +84,7 @@ def test_a_node_without_label_is_refused_in_any_part():
 
 
 def test_a_node_with_none_of_several_labels_is_accepted():
-    data = labelled([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    data = labeled([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     assert sizes(checked_split("mine", [ids(0), ids(1), ids(2)], data)) == [1, 1, 1]
 
 
@@ -135,7 +135,7 @@ def test_a_per_class_split_has_the_same_number_of_training_nodes_a_class(hundred
 
 
 def test_a_class_with_too_few_nodes_for_a_per_class_split_is_refused(hundred):
-    message = "class 2 has 20 labelled nodes, got 21.$"
+    message = "class 2 has 20 labeled nodes, got 21.$"
     with pytest.raises(DataError, match=f"^labels_per_class must be at most .*{message}"):
         make_split(hundred, "per-class", SplitConfig(labels_per_class=21))
 
@@ -150,10 +150,10 @@ def test_a_graph_too_small_for_its_fractions_is_refused(path_graph):
     st.lists(st.integers(-1, 2), min_size=30, max_size=60),
     st.integers(0, 1000),
 )
-def test_a_drawn_split_takes_every_labelled_node_once_and_no_other(kind, labels, seed):
+def test_a_drawn_split_takes_every_labeled_node_once_and_no_other(kind, labels, seed):
     labels = [0] * 10 + [1] * 10 + [2] * 10 + labels
     config = SplitConfig(train_fraction=0.3, val_fraction=0.3, labels_per_class=3, split_seed=seed)
-    split = make_split(labelled(labels), kind, config)
+    split = make_split(labeled(labels), kind, config)
     known = [node for node, label in enumerate(labels) if label >= 0]
     assert sorted(every_id(split)) == known
 
@@ -174,7 +174,7 @@ def test_several_labels_a_node_can_be_split(kind):
     labels = torch.eye(4).repeat(25, 1)
     labels[:, 3] = 1.0
     config = SplitConfig(labels_per_class=5)
-    assert sorted(every_id(make_split(labelled(labels), kind, config))) == list(range(100))
+    assert sorted(every_id(make_split(labeled(labels), kind, config))) == list(range(100))
 
 
 def test_drawing_a_split_leaves_the_global_generators_alone(hundred):
@@ -293,7 +293,7 @@ def test_a_single_array_named_npz_is_refused(tmp_path, path_graph):
 
 
 def test_a_damaged_compressed_split_file_is_refused_wherever_it_is_damaged(tmp_path):
-    data = labelled([0, 1] * 500)
+    data = labeled([0, 1] * 500)
     path = tmp_path / "s.npz"
     np.savez_compressed(path, train=np.arange(0, 300), val=np.arange(300, 600), test=ids(999))
     whole = path.read_bytes()
@@ -316,7 +316,7 @@ def test_a_share_that_is_whole_in_decimals_is_met_exactly(hundred):
 @given(st.integers(100, 400), st.integers(1, 60), st.integers(1, 38))
 def test_a_share_in_percent_is_rounded_down_as_whole_numbers_are(num_nodes, train, val):
     config = SplitConfig(train_fraction=train / 100, val_fraction=val / 100)
-    split = make_split(labelled([0] * num_nodes), "random", config)
+    split = make_split(labeled([0] * num_nodes), "random", config)
     assert sizes(split)[:2] == [train * num_nodes // 100, val * num_nodes // 100]
 
 
@@ -329,7 +329,7 @@ def test_a_graph_without_labels_cannot_be_split(path_graph, kind):
 
 @pytest.mark.real
 def test_the_public_split_of_cora_is_the_one_of_the_authors(data_root):
-    from gaug.data.catalog import load_graph
+    from gaug.data.catalog.catalog import load_graph
 
     data = load_graph("cora", data_root)
     public = make_split(data, "public")
@@ -341,7 +341,7 @@ def test_the_public_split_of_cora_is_the_one_of_the_authors(data_root):
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["citeseer", "blogcatalog", "flickr", "air-usa"])
 def test_the_splits_of_the_authors_fit_the_graphs(data_root, name):
-    from gaug.data.catalog import load_graph
+    from gaug.data.catalog.catalog import load_graph
 
     data = load_graph(name, data_root)
     split = read_split(data_root / "splits" / f"{name}.npz", data)

@@ -8,7 +8,10 @@ from torch_geometric.utils import contains_self_loops, is_undirected
 
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
-from gaug.graph import edge_homophily, feature_density, graph_hash, standardise
+from gaug.graph.fingerprint import graph_hash
+from gaug.graph.homophily import edge_homophily
+from gaug.graph.matrices import feature_density
+from gaug.graph.valid import standardize
 
 CONFIGS = st.builds(
     SyntheticConfig,
@@ -80,7 +83,7 @@ def test_both_graphs_are_undirected_without_loops_or_repeats(config):
 @given(CONFIGS)
 def test_it_is_a_valid_graph(config):
     data = planted_graph(config)
-    valid, notes = standardise(data)
+    valid, notes = standardize(data)
     assert notes == []
     assert graph_hash(valid) == graph_hash(data) or valid.x.layout != data.x.layout
     assert torch.equal(valid.x.to_dense(), data.x.to_dense())

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from gaug.augment import METHOD_CONFIGS
 from gaug.cli.main import main
-from gaug.data.catalog import CATALOG
+from gaug.data.catalog.catalog import CATALOG
 from gaug.edge_predictors import PREDICTOR_CONFIGS
+from gaug.methods import METHOD_CONFIGS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -26,14 +26,14 @@ def data() -> Data:
     return planted_graph(SyntheticConfig(num_nodes=60, degree=6.0))
 
 
-@pytest.mark.parametrize("scale", ["standardised", "ranks"])
+@pytest.mark.parametrize("scale", ["standardized", "ranks"])
 def test_one_part_alone_keeps_its_ranking(scale: str, data: Data) -> None:
     alone = Jaccard().fit(data)
     combined = CombinedPredictor([Jaccard()], scale=scale).fit(data)
     assert torch.equal(combined.top_non_edges(50).pairs, alone.top_non_edges(50).pairs)
 
 
-def test_a_standardised_sum_is_linear_in_each_part_and_its_weight(data: Data) -> None:
+def test_a_standardized_sum_is_linear_in_each_part_and_its_weight(data: Data) -> None:
     combined = CombinedPredictor([Jaccard(), FeatureSimilarity()], [1.0, 3.0]).fit(data)
     pairs = FeatureSimilarity().fit(data).top_non_edges(600).pairs[:, [0, 100, 599]]
     parts = [predictor.edge_logits(pairs) for predictor in combined.predictors]
@@ -46,7 +46,7 @@ def test_a_standardised_sum_is_linear_in_each_part_and_its_weight(data: Data) ->
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 50), st.sampled_from(["standardised", "ranks"]))
+@given(st.integers(0, 50), st.sampled_from(["standardized", "ranks"]))
 def test_a_sum_with_rounded_rows_is_ranked_exactly(seed: int, scale: str) -> None:
     data = planted_graph(SyntheticConfig(num_nodes=30, num_classes=2, degree=4.0, seed=seed))
     parts = [GAE(GAEConfig(predictor_epochs=3)), Jaccard()]

@@ -11,8 +11,8 @@ from torch_geometric.data import Data
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.edge_predictors import OmniscientPredictor, RandomPredictor, build_predictor
 from gaug.edge_predictors.controls import hashed_uniform
-from gaug.edge_predictors.evaluation import intra_class_share
 from gaug.errors import ConfigError
+from gaug.graph.homophily import edge_homophily
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,8 @@ def test_another_seed_gives_other_edges(data: Data) -> None:
 
 def test_omniscient_additions_are_within_and_removals_between_classes(data: Data) -> None:
     fitted = OmniscientPredictor(data.y).fit(data)
-    assert intra_class_share(fitted.top_non_edges(200).pairs, data.y) == 1
-    assert intra_class_share(fitted.bottom_edges(50).pairs, data.y) == 0
+    assert edge_homophily(fitted.top_non_edges(200).pairs, data.y) == 1
+    assert edge_homophily(fitted.bottom_edges(50).pairs, data.y) == 0
 
 
 def test_omniscient_without_labels_is_refused() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
-from gaug.adjacency import Adjacency
 from gaug.edge_predictors.edge_loss import edge_loss
+from gaug.graph.adjacency import Adjacency
 
 
 def random_graph(num_nodes: int, seed: int) -> Adjacency:

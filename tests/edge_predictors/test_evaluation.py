@@ -17,7 +17,7 @@ from gaug.edge_predictors.evaluation import (
 )
 from gaug.edge_predictors.local_indices import Jaccard
 from gaug.errors import DataError
-from gaug.graph import undirected_pairs
+from gaug.graph.edges import undirected_pairs
 
 scores = st.lists(st.integers(0, 5), min_size=1, max_size=30).map(
     lambda values: torch.tensor(values, dtype=torch.float32)
@@ -45,7 +45,7 @@ def test_held_out_edges_and_the_rest_are_the_graph() -> None:
     }
 
 
-def test_common_neighbours_predict_held_out_edges_of_a_clustered_graph() -> None:
+def test_common_neighbors_predict_held_out_edges_of_a_clustered_graph() -> None:
     data = planted_graph(SyntheticConfig(num_nodes=120, degree=12.0, homophily=1.0))
     assert evaluate_links(Jaccard(), data).auc > 0.6
 

@@ -11,15 +11,15 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics.pairwise import cosine_similarity
 from torch_geometric.data import Data
 
-from gaug.data.catalog import load_graph
+from gaug.data.catalog.catalog import load_graph
 from gaug.edge_predictors import FeatureSimilarity, FeatureSimilarityConfig
-from gaug.edge_predictors.evaluation import intra_class_share
-from gaug.graph import standardise
+from gaug.graph.homophily import edge_homophily
+from gaug.graph.valid import standardize
 
 
 def graph_with(x: torch.Tensor) -> Data:
     edge_index = torch.tensor([[0], [1]])
-    return standardise(Data(x=x, edge_index=edge_index))[0]
+    return standardize(Data(x=x, edge_index=edge_index))[0]
 
 
 def features(seed: int, density: float) -> torch.Tensor:
@@ -63,5 +63,5 @@ def test_a_node_without_features_is_similar_to_none() -> None:
 def test_on_social_graphs_features_join_classes_better_than_edges(graph: str, share: float) -> None:
     data = load_graph(graph)
     added = FeatureSimilarity().fit(data).top_non_edges(20_000, per_node=True)
-    assert intra_class_share(added.pairs, data.y) > share + 0.1
-    assert intra_class_share(data.edge_index, data.y) < share
+    assert edge_homophily(added.pairs, data.y) > share + 0.1
+    assert edge_homophily(data.edge_index, data.y) < share

@@ -8,12 +8,13 @@ from torch.distributions import Normal
 from torch.distributions import kl_divergence as torch_kl
 from torch_geometric.data import Data
 
-from gaug.data.catalog import load_graph
+from gaug.data.catalog.catalog import load_graph
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.edge_predictors import GAE, VGAE, GAEConfig, VGAEConfig
-from gaug.edge_predictors.evaluation import evaluate_links, intra_class_share
+from gaug.edge_predictors.evaluation import evaluate_links
 from gaug.edge_predictors.gae import kl_divergence
 from gaug.errors import TrainingError
+from gaug.graph.homophily import edge_homophily
 
 KINDS = {"gae": (GAE, GAEConfig), "vgae": (VGAE, VGAEConfig)}
 
@@ -37,8 +38,8 @@ def test_additions_join_classes_that_were_never_shown(kind: str, data: Data) -> 
     fitted = predictor(config(predictor_epochs=100)).fit(data)
     added = fitted.top_non_edges(300)
     removed = fitted.bottom_edges(100)
-    assert intra_class_share(added.pairs, data.y) > 0.7  # a quarter by chance
-    assert intra_class_share(removed.pairs, data.y) < 0.85  # nine in ten by chance
+    assert edge_homophily(added.pairs, data.y) > 0.7  # a quarter by chance
+    assert edge_homophily(removed.pairs, data.y) < 0.85  # nine in ten by chance
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -97,4 +98,4 @@ def test_on_cora_learned_additions_stay_within_a_class() -> None:
     data = load_graph("cora")
     fitted = GAE(GAEConfig(predictor_epochs=60)).fit(data)
     added = fitted.top_non_edges(2000)
-    assert intra_class_share(added.pairs, data.y) > 0.5  # 0.18 by chance
+    assert edge_homophily(added.pairs, data.y) > 0.5  # 0.18 by chance

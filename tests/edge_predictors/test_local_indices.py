@@ -18,9 +18,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug import load_graph
-from gaug.edge_predictors import common_neighbours
+from gaug.edge_predictors import common_neighbors
 from gaug.edge_predictors.base import EdgePredictor
-from gaug.edge_predictors.common_neighbours import shared_weight_of_pairs, shared_weight_of_rows
+from gaug.edge_predictors.common_neighbors import shared_weight_of_pairs, shared_weight_of_rows
 from gaug.edge_predictors.local_indices import (
     CAR,
     Jaccard,
@@ -29,10 +29,10 @@ from gaug.edge_predictors.local_indices import (
     ResourceAllocation,
 )
 from gaug.errors import DataError, TrainingError
-from gaug.graph import to_scipy
+from gaug.graph.matrices import to_scipy
 
 Pair = tuple[int, int]
-Neighbours = list[set[int]]
+Neighbors = list[set[int]]
 
 INDICES = [Jaccard, ResourceAllocation, LocalLeichtHolmeNewman, CAR, LocalNaiveBayes]
 every_index = pytest.mark.parametrize("index", INDICES)
@@ -67,38 +67,38 @@ def graphs(draw: st.DrawFn) -> tuple[int, list[Pair]]:
 # Slow references: pure Python over sets.
 
 
-def neighbours_of(num_nodes: int, edges: list[Pair]) -> Neighbours:
-    neighbours: Neighbours = [set() for _ in range(num_nodes)]
+def neighbors_of(num_nodes: int, edges: list[Pair]) -> Neighbors:
+    neighbors: Neighbors = [set() for _ in range(num_nodes)]
     for u, v in edges:
-        neighbours[u].add(v)
-        neighbours[v].add(u)
-    return neighbours
+        neighbors[u].add(v)
+        neighbors[v].add(u)
+    return neighbors
 
 
-def num_links(nodes: set[int], neighbours: Neighbours) -> int:
-    return sum(b in neighbours[a] for a, b in combinations(sorted(nodes), 2))
+def num_links(nodes: set[int], neighbors: Neighbors) -> int:
+    return sum(b in neighbors[a] for a, b in combinations(sorted(nodes), 2))
 
 
-def slow_jaccard(u: int, v: int, near: Neighbours) -> float:
+def slow_jaccard(u: int, v: int, near: Neighbors) -> float:
     either = near[u] | near[v]
     return len(near[u] & near[v]) / len(either) if either else 0.0
 
 
-def slow_ra(u: int, v: int, near: Neighbours) -> float:
+def slow_ra(u: int, v: int, near: Neighbors) -> float:
     return sum(1 / len(near[w]) for w in sorted(near[u] & near[v]))
 
 
-def slow_llhn(u: int, v: int, near: Neighbours) -> float:
+def slow_llhn(u: int, v: int, near: Neighbors) -> float:
     common = near[u] & near[v]
     return len(common) / (len(near[u]) * len(near[v])) if common else 0.0
 
 
-def slow_car(u: int, v: int, near: Neighbours) -> float:
+def slow_car(u: int, v: int, near: Neighbors) -> float:
     common = near[u] & near[v]
     return len(common) * num_links(common, near)
 
 
-def slow_lnb(u: int, v: int, near: Neighbours) -> float:
+def slow_lnb(u: int, v: int, near: Neighbors) -> float:
     num_edges = sum(len(adjacent) for adjacent in near) / 2
     eta = len(near) * (len(near) - 1) / (2 * num_edges) - 1
     total = 0.0
@@ -109,7 +109,7 @@ def slow_lnb(u: int, v: int, near: Neighbours) -> float:
     return total
 
 
-SLOW: dict[type[EdgePredictor], Callable[[int, int, Neighbours], float]] = {
+SLOW: dict[type[EdgePredictor], Callable[[int, int, Neighbors], float]] = {
     Jaccard: slow_jaccard,
     ResourceAllocation: slow_ra,
     LocalLeichtHolmeNewman: slow_llhn,
@@ -118,16 +118,16 @@ SLOW: dict[type[EdgePredictor], Callable[[int, int, Neighbours], float]] = {
 }
 
 
-# 0 and 3 share the linked neighbours 1 and 2, node 4 hangs on 2, node 5 is on its own:
+# 0 and 3 share the linked neighbors 1 and 2, node 4 hangs on 2, node 5 is on its own:
 #
 #     0 - 1        degrees 2 3 4 2 1 0, 6 edges of 15 pairs
 #     | / |        eta = 15 / 6 - 1 = 3/2
-#     2 - 3        linked and unlinked pairs of neighbours, hence R = (T + 1) / (S + 1):
-#     |            R_0 = R_3 = (1 + 1) / (0 + 1) = 2      (their neighbours are 1 - 2)
+#     2 - 3        linked and unlinked pairs of neighbors, hence R = (T + 1) / (S + 1):
+#     |            R_0 = R_3 = (1 + 1) / (0 + 1) = 2      (their neighbors are 1 - 2)
 #     4   5        R_1 = (2 + 1) / (1 + 1) = 3/2          (of 0, 2, 3: 0 - 2 and 2 - 3)
 #                  R_2 = (2 + 1) / (4 + 1) = 3/5          (of 0, 1, 3, 4: 0 - 1 and 1 - 3)
 KITE = graph(6, [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (2, 4)])
-#        common neighbours 1, 2 (linked); 2; 0, 3 (not linked); 2; none
+#        common neighbors 1, 2 (linked); 2; 0, 3 (not linked); 2; none
 ASKED = [(0, 3), (0, 4), (1, 2), (0, 1), (0, 5)]
 
 
@@ -179,7 +179,7 @@ def test_scores_are_those_of_a_slow_reference(
     index: type[EdgePredictor], drawn: tuple[int, list[Pair]]
 ) -> None:
     pairs = list(combinations_with_replacement(range(drawn[0]), 2))
-    near = neighbours_of(*drawn)
+    near = neighbors_of(*drawn)
     expected = [SLOW[index](u, v, near) for u, v in pairs]
     assert score(index().fit(graph(*drawn)), pairs) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
@@ -200,7 +200,7 @@ def test_a_score_is_the_same_to_the_bit_however_it_is_asked_for(
     node = st.integers(0, num_nodes - 1)
     few = data.draw(st.lists(st.tuples(node, node), min_size=1, max_size=5), label="pairs")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(common_neighbours, "CHUNK_ENTRIES", chunk)
+        patch.setattr(common_neighbors, "CHUNK_ENTRIES", chunk)
         again = index().fit(graph(*drawn))
         assert torch.equal(again.score_rows(start, stop, first), table[start:stop, first:])
         assert score(again, few) == [float(table[pair]) for pair in few]
@@ -287,7 +287,7 @@ def test_ranked_pairs_are_those_of_sorting_all_pairs(
 
 
 @every_index
-def test_pairs_without_common_neighbours_follow_in_the_order_of_their_ids(
+def test_pairs_without_common_neighbors_follow_in_the_order_of_their_ids(
     index: type[EdgePredictor],
 ) -> None:
     # A triangle with a tail, 2 - 3 - 4: only (0, 3), (1, 3) and (2, 4) are two steps apart.

@@ -9,15 +9,15 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import from_networkx
 
-from gaug.data.catalog import load_graph
+from gaug.data.catalog.catalog import load_graph
 from gaug.edge_predictors import GAE, StructuralSimilarity, StructuralSimilarityConfig
-from gaug.edge_predictors.evaluation import intra_class_share
 from gaug.edge_predictors.structural import recursive_features
-from gaug.graph import to_scipy
+from gaug.graph.homophily import edge_homophily
+from gaug.graph.matrices import to_scipy
 
 
 def by_definition(graph: networkx.Graph, depth: int) -> np.ndarray:
-    """Features one node and one neighbour at a time."""
+    """Features one node and one neighbor at a time."""
     triangles = networkx.triangles(graph)
     level = {node: np.log1p([graph.degree[node], triangles[node]]).astype(float) for node in graph}
     levels = [level]
@@ -69,7 +69,7 @@ def test_where_all_places_are_alike_so_are_all_scores() -> None:
 def test_on_air_traffic_every_airport_s_likes_are_of_its_class_more_often_than_a_gae_s() -> None:
     data = load_graph("air-usa")
     shares = [
-        intra_class_share(predictor.fit(data).top_non_edges(4000, per_node=True).pairs, data.y)
+        edge_homophily(predictor.fit(data).top_non_edges(4000, per_node=True).pairs, data.y)
         for predictor in (StructuralSimilarity(), GAE())
     ]
     assert shares[0] > shares[1] + 0.1

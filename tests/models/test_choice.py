@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from gaug import GCN, GCNConfig, NoAugmentation, load_graph
 from gaug.errors import ConfigError
-from gaug.models.choice import ModelChoice
+from gaug.models.spec import ModelChoice
 
 
 class Mine(nn.Module):

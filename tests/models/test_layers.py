@@ -8,16 +8,16 @@ from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 from torch_geometric.utils import add_self_loops
 
-from gaug.adjacency import Adjacency, LayeredAdjacency
-from gaug.dropout import dropout
 from gaug.errors import ConfigError
+from gaug.graph.adjacency import Adjacency, LayeredAdjacency
+from gaug.graph.dropout import dropout
+from gaug.graph.sparse import SparseMatrix
 from gaug.models import MODEL_CONFIGS, build_model, model_config
 from gaug.models.base import Linear, ModelConfig
 from gaug.models.gat import GAT, GATConfig
 from gaug.models.gcn import GCN, GCNConfig
 from gaug.models.graphsage import GraphSAGE, GraphSAGEConfig
 from gaug.models.jknet import JKNetConfig
-from gaug.sparse import SparseMatrix
 
 NUM_NODES, IN, OUT = 7, 5, 3
 
@@ -48,7 +48,7 @@ def test_gcn_equals_pytorch_geometrics_layers(edges: Tensor, x: Tensor) -> None:
     torch.testing.assert_close(model(x, edges), expected)
 
 
-def test_graphsage_equals_pytorch_geometrics_mean_over_node_and_neighbours(
+def test_graphsage_equals_pytorch_geometrics_mean_over_node_and_neighbors(
     edges: Tensor, x: Tensor
 ) -> None:
     model = GraphSAGE(IN, OUT, GraphSAGEConfig(hidden=4, self_weight=1.0)).eval()

@@ -97,7 +97,7 @@ def correlation(first: Tensor, second: Tensor) -> float:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_neighbours_mirror_images_and_other_seeds_are_not_correlated(seed: int) -> None:
+def test_neighbors_mirror_images_and_other_seeds_are_not_correlated(seed: int) -> None:
     """Of n independent pairs the correlation is within 5 / sqrt(n) but once in two million."""
     noise = all_noise(seed, 400)
     u, v = torch.triu_indices(400, 400, offset=1)
@@ -120,8 +120,8 @@ def test_sums_over_rows_and_columns_spread_as_those_of_independent_numbers() -> 
     noise = all_noise(7, 500)
     spread = math.sqrt(500 / 12)
     for dim in (0, 1):
-        standardised = (noise.sum(dim) - 250) / spread
-        assert scipy.stats.kstest(standardised.numpy(), "norm").pvalue > 1e-4
+        standardized = (noise.sum(dim) - 250) / spread
+        assert scipy.stats.kstest(standardized.numpy(), "norm").pvalue > 1e-4
 
 
 def test_seeds_that_are_equal_modulo_two_to_the_64_are_one_seed() -> None:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from gaug.adjacency import Adjacency
-from gaug.augment.gaug_o.edge_distribution import EdgeDistribution
-from gaug.augment.gaug_o.edge_sampling import sample_blocked
 from gaug.edge_predictors.edge_loss import edge_loss
+from gaug.graph.adjacency import Adjacency
+from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
+from gaug.methods.gaug_o.edge_sampling import sample_blocked
 from gaug.pairs.sharing import share_tiles
 from gaug.pairs.tiles import Tile, tiles
 

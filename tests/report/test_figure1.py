@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaug.change import GraphChange
+from gaug.graph.change import GraphChange
 from gaug.report.figure1 import draw_figure1
 from gaug.studies.figure1 import Figure1, Variant
 

@@ -5,11 +5,12 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 
-from gaug.advice import Evidence, advise
-from gaug.description import Homophily, Labels, Shape
-from gaug.inspection import Inspection
+from gaug.choosing.scores import ValidationScores
+from gaug.graph.homophily import Homophily
+from gaug.inspection.advice import Evidence, advise
+from gaug.inspection.description import Labels, Shape
+from gaug.inspection.inspect import Inspection
 from gaug.report.inspection import draw_inspection, inspection_lines
-from gaug.validation import ValidationScores
 
 SHAPE = Shape(1200, 3400, True, 5.7, 4.5, 60, 7, 9, 1100, 20, 0.25)
 EVIDENCE = Evidence(

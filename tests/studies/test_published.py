@@ -5,7 +5,7 @@ import statistics
 import pytest
 
 from gaug.errors import ConfigError
-from gaug.experiment import Experiment, run_experiment
+from gaug.runs.plan import Experiment, run_experiment
 from gaug.studies.conditions import authors_split
 from gaug.studies.paper import TABLE2_GRAPHS, TABLE3_MODELS
 from gaug.studies.published import published_settings

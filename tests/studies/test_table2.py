@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gaug import runs
-from gaug.augment import METHOD_CONFIGS
-from gaug.data import readers
-from gaug.data.catalog import CATALOG, Entry
+from gaug.data.catalog import readers
+from gaug.data.catalog.catalog import CATALOG, Entry
+from gaug.methods import METHOD_CONFIGS
 from gaug.models import MODEL_CONFIGS
-from gaug.store import RunRecord, Store
+from gaug.runs import execute as runs
+from gaug.runs.store import RunRecord, Store
 from gaug.studies.conditions import Conditions, authors_split
 from gaug.studies.table2 import (
     GRAPHS,

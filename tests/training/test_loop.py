@@ -13,13 +13,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.nn import GCNConv
 
-from gaug.adjacency import Adjacency
-from gaug.augment import DropEdge, DropEdgeConfig, NoAugmentation
-from gaug.data.catalog import load_graph
+from gaug.data.catalog.catalog import load_graph
 from gaug.data.splits import SplitConfig, make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError, TrainingError
-from gaug.graph import edge_homophily
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.homophily import edge_homophily
+from gaug.methods import DropEdge, DropEdgeConfig, NoAugmentation
 from gaug.models import GCN, MLP, GCNConfig, MLPConfig
 from gaug.models.base import Features
 from gaug.training.hooks import (
@@ -31,7 +31,7 @@ from gaug.training.hooks import (
     Visible,
 )
 from gaug.training.loop import (
-    Optimisation,
+    Optimization,
     RunResult,
     TrainingConfig,
     classification_loss,
@@ -40,7 +40,7 @@ from gaug.training.loop import (
 from gaug.training.metrics import micro_f1
 from gaug.training.task import Task
 
-RECIPE = Optimisation(0.01, 5e-4)
+RECIPE = Optimization(0.01, 5e-4)
 
 
 def planted_task(**settings: float) -> Task:
@@ -117,7 +117,7 @@ def test_without_validation_nodes_choosing_by_them_is_refused() -> None:
     assert last.best_epoch == 2
 
 
-def test_the_optimisation_is_adam_with_l2_on_the_training_nodes() -> None:
+def test_the_optimization_is_adam_with_l2_on_the_training_nodes() -> None:
     """Three epochs of a plain PyTorch script from the same weights give the same model."""
     task = planted_task()
     config = GCNConfig(hidden=16, dropout=0.0)
@@ -131,14 +131,14 @@ def test_the_optimisation_is_adam_with_l2_on_the_training_nodes() -> None:
         0,
     )
     plain = _copy(start, GCN(task.in_features, task.num_classes, config))
-    optimiser = torch.optim.Adam(plain.parameters(), lr=0.01, weight_decay=5e-4)
+    optimizer = torch.optim.Adam(plain.parameters(), lr=0.01, weight_decay=5e-4)
     edges = task.adjacency.edge_index
     x = task.features.to_torch().to_dense()
     for _ in range(3):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = functional.cross_entropy(plain(x, edges)[task.train], task.labels[task.train])
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     expected = plain.eval()(x, edges).softmax(dim=1)
     torch.testing.assert_close(result.probabilities, expected, rtol=1e-4, atol=1e-5)
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.graph import undirected_pairs
-from gaug.training.metrics import edge_counts, micro_f1
+from gaug.graph.edges import undirected_pairs
+from gaug.graph.homophily import edge_counts
+from gaug.training.metrics import micro_f1
 
 
 @given(st.integers(1, 30), st.integers(2, 5), st.integers(0, 10_000))

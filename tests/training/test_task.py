@@ -7,13 +7,13 @@ import torch
 from torch_geometric.data import Data
 
 from gaug.errors import DataError
-from gaug.graph import standardise
+from gaug.graph.valid import standardize
 from gaug.training.task import Task
 
 
 def path_of_six(labels: torch.Tensor) -> Data:
     edge_index = torch.tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 5]])
-    data, _ = standardise(Data(x=torch.eye(6), edge_index=edge_index, y=labels))
+    data, _ = standardize(Data(x=torch.eye(6), edge_index=edge_index, y=labels))
     order = torch.arange(6)
     data.train_mask, data.val_mask, data.test_mask = order < 2, order // 2 == 1, order >= 4
     return data
@@ -34,7 +34,7 @@ def test_one_class_only_in_training_is_refused() -> None:
         Task.of(path_of_six(torch.tensor([0, 0, 1, 1, 1, 1])))
 
 
-def test_an_unlabelled_node_in_a_part_is_refused() -> None:
+def test_an_unlabeled_node_in_a_part_is_refused() -> None:
     with pytest.raises(DataError, match="val nodes must have labels"):
         Task.of(path_of_six(torch.tensor([0, 1, -1, 0, 0, 1])))
 

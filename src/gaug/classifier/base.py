@@ -14,13 +14,13 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from gaug.adjacency import Adjacency
 from gaug.classifier.facts import Facts, GraphInfo
 from gaug.classifier.files import write_folder
 from gaug.errors import DataError
-from gaug.graph import standardise
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.valid import standardize
 from gaug.models.base import as_features
-from gaug.models.choice import ModelChoice
+from gaug.models.spec import ModelChoice
 from gaug.provenance import software_versions
 from gaug.training.hooks import MethodConfig
 from gaug.training.loop import TrainingConfig, apply_model
@@ -168,7 +168,7 @@ class NodeClassifier:
             raise DataError(
                 "The graph has no features x; the model was fitted to a graph that has."
             )
-        # Of an unlabelled graph nothing else is needed, and nothing else should be checked.
+        # Of an unlabeled graph nothing else is needed, and nothing else should be checked.
         self.facts.check_features(int(data.x.size(1)), info)
         statistics = data.get("feature_statistics")
         x = self.facts.scaled_features(
@@ -190,7 +190,7 @@ def valid_for(data: Data, choice: ModelChoice) -> tuple[Data, list[str]]:
     CPU: not every device has sparse matrices.
     """
     on_cpu = copy.copy(data).cpu()
-    valid, notes = standardise(on_cpu)
+    valid, notes = standardize(on_cpu)
     if choice.is_users and on_cpu.x.layout == torch.strided:
         valid.x = on_cpu.x.float()
     return valid, notes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gaug.data.features import scale_columns, scale_features
+from gaug.data.scaling import scale_columns, scale_features
 from gaug.errors import DataError
 
 
@@ -20,7 +20,7 @@ class GraphInfo:
         node_ids: A name for each node; by default its number.
         class_names: A name for each class; by default its number.
         feature_names: A name for each feature.
-        feature_scaling: How the features were scaled (see `gaug.data.features`).
+        feature_scaling: How the features were scaled (see `gaug.data.scaling`).
         column_means: What was put where a column of numbers had none, by the column's name.
     """
 

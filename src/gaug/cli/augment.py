@@ -13,7 +13,7 @@ from rich.table import Table
 from gaug.cli import options
 
 if TYPE_CHECKING:
-    from gaug.experiment import Experiment
+    from gaug.runs.plan import Experiment
 
 # Random pairs whose scores the picture shows beside those of the edges.
 _SHOWN_PAIRS = 10_000
@@ -50,16 +50,16 @@ def augment(
     """
     import torch
 
-    from gaug.augment import GAugM
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import writing
     from gaug.data.source import open_graph
     from gaug.edge_predictors.evaluation import random_pairs
     from gaug.errors import ConfigError
-    from gaug.experiment import Experiment
-    from gaug.graph import undirected_pairs
+    from gaug.graph.edges import undirected_pairs
+    from gaug.methods import GAugM
     from gaug.provenance import software_versions
     from gaug.report.augmentation import check_folder, write_augmentation
+    from gaug.runs.plan import Experiment
 
     source = options.graph_source(
         graph, edges, features, labels, nodes, columns, make_features, split
@@ -120,7 +120,7 @@ def _print(summary: dict[str, Any], out: Path) -> None:
     for name in ("added", "removed"):
         share = summary[name]["intra_class_share"]
         words = (
-            "" if share is None else f", {share:.0%} of those between labelled nodes within a class"
+            "" if share is None else f", {share:.0%} of those between labeled nodes within a class"
         )
         count, tied = summary[name]["edges"], summary[name]["tied_at_the_last_score"]
         console.print(f"{name}: {count:,} edges{words}")
@@ -141,7 +141,7 @@ def _text(value: float | None) -> str:
 def _refuse_settings_without_use(experiment: Experiment) -> None:
     """Settings of training mean nothing here, nor does the graph for inference."""
     from gaug.errors import ConfigError
-    from gaug.experiment import Experiment
+    from gaug.runs.plan import Experiment
 
     plain = Experiment.of(experiment.graph)
     for part in ("model", "training", "split_config"):

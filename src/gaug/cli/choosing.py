@@ -12,8 +12,8 @@ from gaug.errors import ConfigError, unknown_name
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-    from gaug.experiment import Experiment
-    from gaug.trials import MethodChoice
+    from gaug.choosing.trial import MethodChoice
+    from gaug.runs.plan import Experiment
 
 #: What --method takes besides the names of methods.
 AUTO = "auto"
@@ -29,12 +29,12 @@ def method_to_begin_with(method: str, model: str, time_budget: float | None) -> 
     if method != AUTO:
         if time_budget is not None:
             raise ConfigError("--time-budget goes with --method auto.")
-        from gaug.augment import METHOD_CONFIGS
+        from gaug.methods import METHOD_CONFIGS
 
         if method not in METHOD_CONFIGS:
             raise unknown_name("method", method, [*METHOD_CONFIGS, AUTO])
         return method
-    from gaug.automatic import TIME_BUDGET, check_auto
+    from gaug.choosing.auto import TIME_BUDGET, check_auto
 
     check_auto(model, TIME_BUDGET if time_budget is None else time_budget)
     return "none"
@@ -57,9 +57,9 @@ def choose(
         what: What to call it beside the progress.
         quiet: Whether to show no progress.
     """
-    from gaug.automatic import TIME_BUDGET, choose_method
+    from gaug.choosing.auto import TIME_BUDGET, choose_method
     from gaug.cli.progress import run_progress
-    from gaug.models.choice import ModelChoice
+    from gaug.models.spec import ModelChoice
     from gaug.training.task import Task
 
     with run_progress(f"{what}: trials", 100, quiet=quiet, unit="%") as move:

@@ -23,7 +23,7 @@ def demo(
 ) -> None:
     """See it work: a GCN on the karate club, with edges changed well and badly.
 
-    One labelled node a class; every score is the mean over the runs of the micro-F1 on the other
+    One labeled node a class; every score is the mean over the runs of the micro-F1 on the other
     32 nodes.
     """
     from gaug.cli.progress import run_progress
@@ -33,8 +33,8 @@ def demo(
     options.check_picture(out)
     import torch
 
-    from gaug.experiment import mean_and_spread
     from gaug.report.figure1 import draw_figure1
+    from gaug.runs.plan import mean_and_spread
     from gaug.studies.figure1 import run_figure1
 
     torch.set_num_threads(1)  # more than one only slow each other down on a graph this small

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
     from gaug.data.loaded import LoadedGraph
-    from gaug.experiment import Experiment
+    from gaug.runs.plan import Experiment
 
 
 def fit(
@@ -34,7 +34,7 @@ def fit(
         str | None,
         typer.Option(
             help="public, random, stratified, per-class, or a file: .npz or a table."
-            " By default the graph's public split, or else all labelled nodes: four fifths of each"
+            " By default the graph's public split, or else all labeled nodes: four fifths of each"
             " class train and one fifth validates.",
         ),
     ] = None,
@@ -59,14 +59,14 @@ def fit(
 
     The epoch is chosen on validation nodes. Nodes without a label are what to predict.
     """
-    from gaug.augment import build_method
     from gaug.classifier.files import DESCRIPTION, check_target
     from gaug.cli.graphs import read_graph
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import writing
     from gaug.data.fitting_split import with_fitting_masks
     from gaug.errors import ConfigError, DataError
-    from gaug.experiment import Experiment
+    from gaug.methods import build_method
+    from gaug.runs.plan import Experiment
 
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     experiment = Experiment.of(
@@ -152,7 +152,7 @@ def _with_split(loaded: LoadedGraph, experiment: Experiment) -> tuple[Data, str]
     if kind is None and experiment.split_config != SplitConfig():
         kind = loaded.default_split
     if kind is None:
-        return data, "public" if data.get("train_mask") is not None else "all labelled nodes"
+        return data, "public" if data.get("train_mask") is not None else "all labeled nodes"
     split = split_graph(loaded, kind, experiment.split_config)
     return split.apply(data), split.name
 

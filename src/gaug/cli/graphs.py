@@ -27,10 +27,10 @@ def read_graph(
         feature_names: Features to put its own in the order of, those of a fitted model.
     """
     from gaug.classifier.facts import GraphInfo
-    from gaug.data.catalog import find_entry
+    from gaug.data.catalog.catalog import find_entry
     from gaug.data.feature_alignment import align_features
     from gaug.data.source import open_graph
-    from gaug.graph import num_classes
+    from gaug.graph.labels import num_classes
 
     loaded = align_features(open_graph(source, data_root, scaling), feature_names or ())
     own = find_entry(loaded.name).scaling if source.in_catalog else loaded.default_scaling

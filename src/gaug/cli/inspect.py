@@ -51,10 +51,10 @@ def inspect(
     from gaug.cli.writing import writing
     from gaug.data.source import open_graph
     from gaug.errors import ConfigError
-    from gaug.experiment import Experiment
-    from gaug.inspection import NUM_MODELS, inspect_graph
+    from gaug.inspection.inspect import NUM_MODELS, inspect_graph
     from gaug.models import model_config
     from gaug.report.inspection import draw_inspection, inspection_lines
+    from gaug.runs.plan import Experiment
 
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     experiment = Experiment.of(

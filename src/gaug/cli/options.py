@@ -154,7 +154,7 @@ def graph_source(
     split: Path | None = None,
 ) -> GraphSource:
     """What the options above say together."""
-    from gaug.data.files import GraphFiles
+    from gaug.data.files.graph_files import GraphFiles
     from gaug.data.source import GraphSource
 
     files = GraphFiles(
@@ -231,7 +231,7 @@ def conditions(
     store: str | None, runs: int, workers: int | None, data_root: Path | None, seed: int
 ) -> Conditions:
     """How the runs of a study are done, as asked."""
-    from gaug.store import Store
+    from gaug.runs.store import Store
     from gaug.studies.conditions import Conditions
 
     return Conditions(Store(store), runs, sensible_workers(workers, runs), data_root, seed)

@@ -34,13 +34,13 @@ def predict(
     The graph may be that of the fit, or one with more nodes and other edges whose features are the
     same. The file has a row a node: its id, its class, and a probability for each class.
     """
-    from gaug.augment.loading import load
     from gaug.cli.fit import warnings_as_lines
     from gaug.cli.graphs import read_graph
     from gaug.cli.writing import writing
     from gaug.errors import ConfigError
-    from gaug.experiment import check_device
+    from gaug.methods.loading import load
     from gaug.report.predictions import write_predictions
+    from gaug.runs.plan import check_device
 
     check_device(device)
     classifier = load(model)

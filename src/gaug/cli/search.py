@@ -12,8 +12,8 @@ from gaug.cli import options
 from gaug.cli.choosing import AUTO
 
 if TYPE_CHECKING:
-    from gaug.search import SearchResult
-    from gaug.store import RunRecord
+    from gaug.choosing.search import SearchResult
+    from gaug.runs.store import RunRecord
 
 # Trials that are shown to a person.
 _SHOWN = 5
@@ -54,11 +54,16 @@ def search(
     goes on record, and the same command goes on where it was interrupted. Test scores have no part
     in the choice, and are shown for the best settings and for no augmentation alone.
     """
+    from gaug.choosing.search import (
+        check_search,
+        no_settings,
+        search_settings,
+        without_augmentation,
+    )
     from gaug.cli.progress import run_progress
     from gaug.data.source import open_graph
-    from gaug.experiment import Experiment, run_experiment, summarise
-    from gaug.search import check_search, no_settings, search_settings, without_augmentation
-    from gaug.store import Store
+    from gaug.runs.plan import Experiment, run_experiment, summarize
+    from gaug.runs.store import Store
 
     options.check_runs(runs)
     if method == AUTO:
@@ -111,7 +116,7 @@ def search(
                         loaded=loaded,
                     )
                 )
-    best, plain = map(summarise, tested)
+    best, plain = map(summarize, tested)
     if as_json:
         print(json.dumps(_as_json(result, best, plain)))
     else:

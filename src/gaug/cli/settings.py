@@ -54,11 +54,11 @@ def _short(group: str) -> str:
 
 
 def _rows() -> list[dict[str, Any]]:
-    from gaug.augment import METHOD_CONFIGS
     from gaug.config import Config
-    from gaug.data.features import DataConfig
+    from gaug.data.scaling import DataConfig
     from gaug.data.splits import SplitConfig
     from gaug.edge_predictors import PREDICTOR_CONFIGS
+    from gaug.methods import METHOD_CONFIGS
     from gaug.models import MODEL_CONFIGS
     from gaug.training.loop import TrainingConfig
 

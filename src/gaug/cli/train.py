@@ -11,7 +11,7 @@ from rich.console import Console
 from gaug.cli import choosing, options
 
 if TYPE_CHECKING:
-    from gaug.store import RunRecord
+    from gaug.runs.store import RunRecord
 
 
 def train(
@@ -51,9 +51,9 @@ def train(
     """
     from gaug.cli.progress import run_progress
     from gaug.data.source import open_graph, split_graph
-    from gaug.experiment import Experiment, run_experiment, summarise
-    from gaug.store import Store
-    from gaug.summary import warnings_of
+    from gaug.runs.plan import Experiment, run_experiment, summarize
+    from gaug.runs.store import Store
+    from gaug.runs.summary import warnings_of
 
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     experiment = Experiment.of(
@@ -121,7 +121,7 @@ def train(
             markup=False,
         )
     if records:
-        summary = summarise(sorted(records, key=lambda record: record.run))
+        summary = summarize(sorted(records, key=lambda record: record.run))
         if choice is not None:
             summary["auto"] = choice.to_dict()
         if as_json:

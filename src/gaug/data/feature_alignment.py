@@ -10,9 +10,9 @@ import scipy.sparse
 import torch
 
 from gaug.data.loaded import LoadedGraph
-from gaug.data.tables import shown
+from gaug.data.tables.table import shown
 from gaug.errors import DataError
-from gaug.graph import from_scipy, to_scipy_features
+from gaug.graph.matrices import from_scipy, to_scipy_features
 
 _SHOWN = 5
 

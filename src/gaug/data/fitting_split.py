@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from gaug.data.splits import PARTS
 from gaug.errors import DataError
-from gaug.graph import is_multilabel
+from gaug.graph.labels import is_multilabel
 
 #: Share of each class that is kept for validation where there is no ``val_mask``.
 VAL_FRACTION = 0.2
@@ -18,7 +18,7 @@ VAL_FRACTION = 0.2
 def with_fitting_masks(data: Data, *, validate: bool = True, seed: int = 0) -> Data:
     """A copy of a valid graph with all three masks.
 
-    Masks that are there are used. Without a ``train_mask`` every labelled node is a training node
+    Masks that are there are used. Without a ``train_mask`` every labeled node is a training node
     that is in no other mask. Without a ``val_mask`` a fifth of the training nodes of each class,
     drawn at random and at least one of two, is for validation instead. There are no test nodes
     unless ``test_mask`` names some.
@@ -72,7 +72,7 @@ def _drawn(train: Tensor, data: Data, seed: int) -> Tensor:
         chosen[torch.from_numpy(members[:count])] = True
     if not bool(chosen.any()):
         raise DataError(
-            "There are no nodes to validate on: no class has two labelled nodes."
+            "There are no nodes to validate on: no class has two labeled nodes."
             " Give a val_mask, or set selection='last'."
         )
     return chosen

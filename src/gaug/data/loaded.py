@@ -16,8 +16,9 @@ class LoadedGraph:
 
     Attributes:
         name: What it is called in records.
-        data: The graph, valid in the sense of `gaug.graph`; with ``train_mask``, ``val_mask`` and
-            ``test_mask`` if it came with a split, without ``y`` if it came without labels.
+        data: The graph, valid in the sense of `gaug.graph.valid`; with ``train_mask``,
+            ``val_mask`` and ``test_mask`` if it came with a split, without ``y`` if it came
+            without labels.
         ids: The user's id of each node.
         class_names: The user's name of each class; empty without labels.
         feature_names: A name for each column of ``x``; empty where they have none. The column of a

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from gaug.data.tables import shown
+from gaug.data.tables.table import shown
 from gaug.errors import DataError
 
 #: Says where the i-th of some ids stands, for an error: ``edges.csv, line 7, column 2``.

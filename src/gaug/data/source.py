@@ -6,19 +6,19 @@ import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gaug.data.catalog import CATALOG, find_entry, load_graph
-from gaug.data.column_choice import ColumnChoice
-from gaug.data.features import with_scaled_features
-from gaug.data.files import FILE_KINDS, KNOWN_SUFFIXES, GraphFiles, read_graph_files
+from gaug.data.catalog.catalog import CATALOG, find_entry, load_graph
+from gaug.data.files.graph_files import FILE_KINDS, KNOWN_SUFFIXES, GraphFiles, read_graph_files
+from gaug.data.files.networkx import read_graphml
+from gaug.data.files.saved import read_saved
+from gaug.data.files.splits import read_split_file
 from gaug.data.loaded import LoadedGraph
-from gaug.data.networkx_graphs import read_graphml
 from gaug.data.node_ids import NodeIds
-from gaug.data.saved import read_saved
-from gaug.data.split_files import read_split_file
+from gaug.data.scaling import with_scaled_features
 from gaug.data.splits import KINDS, Split, SplitConfig, make_split
-from gaug.data.text_lines import plain_suffix
+from gaug.data.tables.column_choice import ColumnChoice
+from gaug.data.tables.text_lines import plain_suffix
 from gaug.errors import ConfigError, unknown_name
-from gaug.graph import num_classes
+from gaug.graph.labels import num_classes
 
 _LONGEST_NAME = 200
 

@@ -14,11 +14,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.config import Config, Range, setting
-from gaug.data.arrays import read_npz
+from gaug.data.files.arrays import read_npz
 from gaug.data.node_ids import NodeIds
-from gaug.data.tables import shown
+from gaug.data.tables.table import shown
 from gaug.errors import ConfigError, DataError
-from gaug.graph import is_multilabel
+from gaug.graph.labels import is_multilabel
 
 PARTS = ("train", "val", "test")
 KINDS = ("public", "random", "stratified", "per-class")
@@ -36,10 +36,10 @@ class SplitConfig(Config):
     """Settings of the splits that are drawn; a public or a given split takes none of them."""
 
     train_fraction: float = setting(
-        0.1, "Share of the labelled nodes for training.", within=Range(0, 1, True, True)
+        0.1, "Share of the labeled nodes for training.", within=Range(0, 1, True, True)
     )
     val_fraction: float = setting(
-        0.2, "Share of the labelled nodes for validation.", within=Range(0, 1, True, True)
+        0.2, "Share of the labeled nodes for validation.", within=Range(0, 1, True, True)
     )
     labels_per_class: int = setting(
         20, "Training nodes a class of a per-class split.", within=Range(1)
@@ -118,7 +118,7 @@ def make_split(data: Data, kind: str, config: SplitConfig | None = None) -> Spli
             if ids.size == 0:
                 raise DataError(
                     f"The {part} part of split {name!r} must not be empty: {(labels >= 0).sum():,}"
-                    f" labelled nodes are too few for these fractions. {_REMEDIES[part]} by --set,"
+                    f" labeled nodes are too few for these fractions. {_REMEDIES[part]} by --set,"
                     " or give a split of your own."
                 )
         return checked_split(name, parts, data)
@@ -164,7 +164,7 @@ def read_split(path: Path, data: Data, ids: NodeIds | None = None) -> Split:
 def checked_split(
     name: str, parts: Sequence[np.ndarray], data: Data, names: Sequence[str] | None = None
 ) -> Split:
-    """A split whose parts are non-empty, disjoint, in range and labelled; anything else raises.
+    """A split whose parts are non-empty, disjoint, in range and labeled; anything else raises.
 
     Args:
         name: Its name in records.
@@ -251,7 +251,7 @@ def _per_class(
         if members.size < count:
             raise DataError(
                 f"labels_per_class must be at most the size of each class; class {label} has"
-                f" {members.size} labelled nodes, got {count}."
+                f" {members.size} labeled nodes, got {count}."
             )
         train.append(generator.permutation(members)[:count])
     chosen = np.concatenate(train)

@@ -11,7 +11,8 @@ from torch_geometric.data import Data
 
 from gaug.config import Config, Range, setting
 from gaug.errors import ConfigError
-from gaug.graph import compact_features, sparse_features
+from gaug.graph.edges import keys_to_pairs, pair_keys
+from gaug.graph.matrices import compact_features, sparse_features
 
 _SHARE = Range(0, 1)
 
@@ -130,9 +131,9 @@ def _pick(ends: np.ndarray, position: np.ndarray) -> np.ndarray:
 
 
 def _both_directions(keys: np.ndarray, num_nodes: int) -> Tensor:
-    u, v = keys // num_nodes, keys % num_nodes
-    both = np.sort(np.concatenate([keys, v * num_nodes + u]))
-    return torch.from_numpy(np.stack([both // num_nodes, both % num_nodes]))
+    once = torch.from_numpy(keys)
+    reverse = pair_keys(keys_to_pairs(once, num_nodes).flip(0), num_nodes)
+    return keys_to_pairs(torch.cat([once, reverse]).sort().values, num_nodes)
 
 
 def _draw_features(
@@ -157,5 +158,5 @@ def _draw_features(
         torch.ones(col.size),
         (config.num_nodes, config.num_features),
     )
-    # Wide enough to be stored sparse in general; a dense request is honoured where it is small.
+    # Wide enough to be stored sparse in general; a dense request is honored where it is small.
     return compact_features(x.to_dense()) if config.feature_density >= 0.2 else x

@@ -91,7 +91,7 @@ def build_predictor(
     text: str,
     configs: Mapping[str, PredictorConfig] | None = None,
     *,
-    scale: str = "standardised",
+    scale: str = "standardized",
     labels: Tensor | None = None,
 ) -> EdgePredictor:
     """A predictor from its name or a sum of names, not fitted yet.

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from gaug.config import Config
 from gaug.errors import ConfigError, DataError, TrainingError
-from gaug.graph import undirected_pairs
+from gaug.graph.edges import undirected_pairs
 from gaug.pairs import ranking
 from gaug.pairs.ranking import OnShare, RankedPairs
 

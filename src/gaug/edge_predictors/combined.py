@@ -15,7 +15,7 @@ from gaug.edge_predictors.evaluation import random_pairs
 from gaug.errors import ConfigError
 from gaug.pairs.ranking import OnShare, part_of_work
 
-SCALES = ("standardised", "ranks")
+SCALES = ("standardized", "ranks")
 
 # Pairs that the scale of each predictor is taken from, besides the edges.
 _REFERENCE_PAIRS = 100_000
@@ -24,7 +24,7 @@ _REFERENCE_PAIRS = 100_000
 class CombinedPredictor(EdgePredictor):
     r"""A weighted sum of predictors, $\sum_p w_p\, f_p(s_p(u, v))$.
 
-    Scores of different predictors are on different scales. ``standardised`` subtracts the mean and
+    Scores of different predictors are on different scales. ``standardized`` subtracts the mean and
     divides by the deviation of each over a reference: the edges and 100,000 random pairs. ``ranks``
     takes the share of the reference that scores lower. Both are fixed once fitted, so that the sum
     can be ranked exactly like any other score.
@@ -32,7 +32,7 @@ class CombinedPredictor(EdgePredictor):
     Args:
         predictors: The parts.
         weights: A weight for each; equal by default.
-        scale: ``standardised`` or ``ranks``.
+        scale: ``standardized`` or ``ranks``.
         fitted: Whether the parts are fitted to the graph already; otherwise `fit` does it.
     """
 
@@ -40,7 +40,7 @@ class CombinedPredictor(EdgePredictor):
         self,
         predictors: Sequence[EdgePredictor],
         weights: Sequence[float] | None = None,
-        scale: str = "standardised",
+        scale: str = "standardized",
         *,
         fitted: bool = False,
     ) -> None:

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
 from gaug.errors import ConfigError, DataError
-from gaug.graph import is_multilabel
+from gaug.graph.labels import is_multilabel
 from gaug.pairs.ranking import OnShare
 
 
@@ -27,7 +27,7 @@ class RandomConfig(PredictorConfig):
 class RandomPredictor(EdgePredictor):
     """A score by chance for each pair, the same whenever it is asked for.
 
-    The score is a hash of the seed and the pair (the finaliser of SplitMix64; Steele, Lea and
+    The score is a hash of the seed and the pair (the finalizer of SplitMix64; Steele, Lea and
     Flood, 2014), so that its best non-edges are drawn uniformly without replacement.
 
     Args:

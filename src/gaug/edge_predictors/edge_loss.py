@@ -22,8 +22,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from gaug.adjacency import Adjacency
 from gaug.errors import unknown_name
+from gaug.graph.adjacency import Adjacency
 from gaug.pairs.sharing import share_tiles
 from gaug.pairs.tile_work import softplus_to_sigmoid
 from gaug.pairs.tiles import TILE, Tile, edges_by_tile

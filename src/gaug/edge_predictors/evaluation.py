@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.change import GraphChange, random_change
 from gaug.errors import DataError
-from gaug.graph import undirected_pairs
+from gaug.graph.change import GraphChange, random_change
+from gaug.graph.edges import undirected_pairs
 
 
 class _Predictor(Protocol):
@@ -55,19 +55,6 @@ def evaluate_links(
     predictor.fit(kept)
     positive, negative = predictor.edge_logits(held_out), predictor.edge_logits(negatives)
     return LinkScores(roc_auc(positive, negative), average_precision(positive, negative))
-
-
-def intra_class_share(pairs: Tensor, labels: Tensor) -> float:
-    """Share of the pairs of labelled nodes that join one class; NaN without such pairs.
-
-    >>> intra_class_share(torch.tensor([[0, 1], [1, 2]]), torch.tensor([0, 0, 1]))
-    0.5
-    """
-    ends = labels[pairs]
-    known = (ends >= 0).all(dim=0)
-    if not bool(known.any()):
-        return math.nan
-    return float((ends[0] == ends[1])[known].double().mean())
 
 
 def roc_auc(positive: Tensor, negative: Tensor) -> float:

@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 
 from gaug.config import setting
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
-from gaug.graph import to_scipy_features
+from gaug.graph.matrices import to_scipy_features
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import OnShare
 

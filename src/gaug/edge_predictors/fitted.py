@@ -14,7 +14,7 @@ from gaug.edge_predictors import build_predictor, parse_predictor
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
 from gaug.edge_predictors.combined import CombinedPredictor
 from gaug.errors import ConfigError, DataError
-from gaug.graph import graph_hash
+from gaug.graph.fingerprint import graph_hash
 from gaug.pairs.ranking import OnShare, RankedPairs, part_of_work
 
 # Fitted predictors that are kept for the next one who asks.
@@ -109,7 +109,7 @@ def fit_once(
     data: Data,
     seed: int,
     *,
-    scale: str = "standardised",
+    scale: str = "standardized",
     labels: Tensor | None = None,
     on_share: OnShare | None = None,
 ) -> RankedPredictor:

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from gaug.adjacency import Adjacency
 from gaug.config import Range, setting
 from gaug.edge_predictors.base import PredictorConfig
 from gaug.edge_predictors.edge_loss import edge_loss
 from gaug.edge_predictors.embedded import EmbeddingPredictor
 from gaug.edge_predictors.evaluation import hold_out_edges, random_pairs, roc_auc
 from gaug.errors import TrainingError
-from gaug.graph import undirected_pairs
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.edges import undirected_pairs
 from gaug.models.base import Features, Linear, aggregate_linear, as_features
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import OnShare
@@ -67,7 +67,7 @@ class GAE(EmbeddingPredictor):
     Z = \tilde A\, \mathrm{ReLU}(\tilde A X W_0)\, W_1, \qquad M = \sigma(Z Z^\top)
     $$
 
-    with $\tilde A$ the GCN's normalised adjacency, trained on the weighted cross-entropy of
+    with $\tilde A$ the GCN's normalized adjacency, trained on the weighted cross-entropy of
     `gaug.edge_predictors.edge_loss`. Pairs are ranked by their logit, not by the probability: the
     sigmoid saturates in float32 at about 17, and thousands of pairs would tie.
 
@@ -159,12 +159,12 @@ def train_autoencoder(
     features, adjacency = as_features(data.x), Adjacency.of(kept)
     with seeded(seed):
         encoder = Encoder(int(features.shape[1]), config)
-    optimiser = torch.optim.Adam(
+    optimizer = torch.optim.Adam(
         encoder.parameters(), lr=config.predictor_learning_rate, fused=True
     )
     best_auc, best, weights = -1.0, torch.empty(0), encoder.state_dict()
     for epoch in range(1, config.predictor_epochs + 1):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         mean, log_deviation = encoder(features, adjacency)
         z, penalty = mean, mean.new_zeros(())
         if log_deviation is not None:
@@ -178,7 +178,7 @@ def train_autoencoder(
                 " Try a lower predictor_learning_rate."
             )
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         if on_share is not None:
             on_share(epoch / config.predictor_epochs)
         if epoch % _EPOCHS_BETWEEN_CHECKS == 0 or epoch == config.predictor_epochs:

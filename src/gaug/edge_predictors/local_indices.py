@@ -1,7 +1,7 @@
-"""Indices of the similarity of two nodes that look at their neighbours and no further.
+"""Indices of the similarity of two nodes that look at their neighbors and no further.
 
 None of them has a setting or looks at features, labels or edge weights. A pair of nodes without a
-common neighbour scores 0.
+common neighbor scores 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
-from gaug.edge_predictors.common_neighbours import (
+from gaug.edge_predictors.common_neighbors import (
     Floats,
     num_triangles,
     shared_links_of_pairs,
@@ -25,7 +25,7 @@ from gaug.edge_predictors.common_neighbours import (
     shared_weight_of_pairs,
     shared_weight_of_rows,
 )
-from gaug.graph import to_scipy
+from gaug.graph.matrices import to_scipy
 from gaug.pairs.ranking import OnShare
 
 
@@ -37,11 +37,11 @@ class _Asked(Protocol):
         ...
 
     def shared_weight(self, weights: Floats) -> Floats:
-        """Sum of the weights of the common neighbours."""
+        """Sum of the weights of the common neighbors."""
         ...
 
     def shared_links(self) -> Floats:
-        """Number of edges among the common neighbours."""
+        """Number of edges among the common neighbors."""
         ...
 
 
@@ -119,7 +119,7 @@ class JaccardConfig(PredictorConfig):
 
 
 class Jaccard(_LocalIndex):
-    r"""Share of the neighbours of either that both have (Liben-Nowell and Kleinberg, JASIST 2007).
+    r"""Share of the neighbors of either that both have (Liben-Nowell and Kleinberg, JASIST 2007).
 
     $$
     s(u, v) = \frac{|N(u) \cap N(v)|}{|N(u) \cup N(v)|}
@@ -146,7 +146,7 @@ class ResourceAllocationConfig(PredictorConfig):
 
 
 class ResourceAllocation(_LocalIndex):
-    r"""What u sends to v if each common neighbour splits one unit evenly (Zhou, Lü, Zhang, 2009).
+    r"""What u sends to v if each common neighbor splits one unit evenly (Zhou, Lü, Zhang, 2009).
 
     $$
     s(u, v) = \sum_{w \in N(u) \cap N(v)} \frac{1}{k_w}
@@ -174,7 +174,7 @@ class LocalLeichtHolmeNewmanConfig(PredictorConfig):
 
 
 class LocalLeichtHolmeNewman(_LocalIndex):
-    r"""Common neighbours over what chance would give (Leicht, Holme and Newman, PRE 73, 2006).
+    r"""Common neighbors over what chance would give (Leicht, Holme and Newman, PRE 73, 2006).
 
     $$
     s(u, v) = \frac{|N(u) \cap N(v)|}{k_u \, k_v}
@@ -202,7 +202,7 @@ class CARConfig(PredictorConfig):
 
 
 class CAR(_LocalIndex):
-    r"""Common neighbours times the links among them (Cannistraci, Alanis-Lozano, Ravasi, 2013).
+    r"""Common neighbors times the links among them (Cannistraci, Alanis-Lozano, Ravasi, 2013).
 
     $$
     s(u, v) = |C| \cdot \bigl|\{\{a, b\} \in E : a, b \in C\}\bigr|, \quad C = N(u) \cap N(v)
@@ -231,15 +231,15 @@ class LocalNaiveBayesConfig(PredictorConfig):
 
 
 class LocalNaiveBayes(_LocalIndex):
-    r"""Local naive Bayes, common-neighbour form (Liu, Zhang, Lü and Zhou, EPL 96, 2011).
+    r"""Local naive Bayes, common-neighbor form (Liu, Zhang, Lü and Zhou, EPL 96, 2011).
 
     $$
     s(u, v) = \sum_{w \in N(u) \cap N(v)} \log \eta + \log R_w, \quad
     \eta = \frac{|V| (|V| - 1)}{2 |E|} - 1, \quad R_w = \frac{T_w + 1}{S_w + 1}
     $$
 
-    with T the number of linked pairs of neighbours of w and S that of unlinked ones. A neighbour
-    whose own neighbours are rarely linked speaks against a link: scores may be below 0.
+    with T the number of linked pairs of neighbors of w and S that of unlinked ones. A neighbor
+    whose own neighbors are rarely linked speaks against a link: scores may be below 0.
 
     Differs from the paper: in a complete graph, where $\eta = 0$, its logarithm counts as 0.
 
@@ -259,7 +259,7 @@ class LocalNaiveBayes(_LocalIndex):
 
 
 def naive_bayes_weights(adjacency: csr_matrix) -> Floats:
-    """What each node adds to the score of a pair of its neighbours in `LocalNaiveBayes`.  [N]"""
+    """What each node adds to the score of a pair of its neighbors in `LocalNaiveBayes`.  [N]"""
     num_nodes, num_edges = adjacency.shape[0], adjacency.nnz // 2
     num_non_edges = num_nodes * (num_nodes - 1) // 2 - num_edges
     degrees = np.diff(adjacency.indptr).astype(np.int64)

@@ -18,7 +18,7 @@ from gaug.config import Range, setting
 from gaug.edge_predictors.base import PredictorConfig
 from gaug.edge_predictors.embedded import EmbeddingPredictor
 from gaug.edge_predictors.features import rarity, unit_rows
-from gaug.graph import to_scipy, to_scipy_features
+from gaug.graph.matrices import to_scipy, to_scipy_features
 from gaug.pairs.ranking import OnShare
 
 # What is left of the start after the last step is not above this.
@@ -42,7 +42,7 @@ class SmoothedFeaturesConfig(PredictorConfig):
 
 
 class SmoothedFeatures(EmbeddingPredictor):
-    r"""Cosine of features that personalised PageRank has spread over the graph.
+    r"""Cosine of features that personalized PageRank has spread over the graph.
 
     $$
     Z = \alpha \bigl(I - (1 - \alpha) \tilde D^{-1/2} (A + I) \tilde D^{-1/2}\bigr)^{-1} L, \qquad
@@ -58,7 +58,7 @@ class SmoothedFeatures(EmbeddingPredictor):
         config: Its settings.
 
     Attributes:
-        embeddings_: Centred smoothed features of length 1.  [N, d]
+        embeddings_: Centered smoothed features of length 1.  [N, d]
         weights_: The weight of each feature.  [F]
         directions_: The principal directions; None where features are few and all count.  [d, F]
         centre_: The mean of the smoothed features.  [d]
@@ -88,14 +88,14 @@ class SmoothedFeatures(EmbeddingPredictor):
 
     def learned(self) -> dict[str, Tensor]:
         """Weights of the features, principal directions and the mean."""
-        found = {"weights": self.weights_, "centre": self.centre_}
+        found = {"weights": self.weights_, "center": self.centre_}
         if self.directions_ is not None:
             found["directions"] = np.ascontiguousarray(self.directions_)
         return {name: torch.from_numpy(value) for name, value in found.items()}
 
     def restore(self, learned: Mapping[str, Tensor]) -> None:
         """Take over weights, directions and mean."""
-        self.weights_, self.centre_ = learned["weights"].numpy(), learned["centre"].numpy()
+        self.weights_, self.centre_ = learned["weights"].numpy(), learned["center"].numpy()
         self.directions_ = learned["directions"].numpy() if "directions" in learned else None
 
 
@@ -105,8 +105,8 @@ def _as_scipy(x: Tensor) -> csr_matrix:
     return csr_matrix(x.double().cpu().numpy())
 
 
-def _unit_length(centred: np.ndarray) -> Tensor:
-    rows = torch.from_numpy(centred)
+def _unit_length(centered: np.ndarray) -> Tensor:
+    rows = torch.from_numpy(centered)
     norms = rows.norm(dim=1, keepdim=True)
     return (rows / torch.where(norms > 0, norms, 1.0)).float()
 
@@ -129,7 +129,7 @@ def principal_coordinates(rows: csr_matrix, count: int) -> tuple[np.ndarray, np.
 
 
 def spread(start: np.ndarray, adjacency: csr_matrix, restart: float) -> np.ndarray:
-    """Personalised PageRank of each column over the symmetrically normalised graph.  [N, d]"""
+    """Personalized PageRank of each column over the symmetrically normalized graph.  [N, d]"""
     looped = adjacency + scipy.sparse.eye(adjacency.shape[0], format="csr")
     scale = scipy.sparse.diags(1 / np.sqrt(np.asarray(looped.sum(axis=1)).ravel()))
     step = csr_matrix(scale @ looped @ scale)

@@ -14,9 +14,9 @@ from torch_geometric.data import Data
 
 from gaug.config import Range, setting
 from gaug.edge_predictors.base import PredictorConfig
-from gaug.edge_predictors.common_neighbours import num_triangles
+from gaug.edge_predictors.common_neighbors import num_triangles
 from gaug.edge_predictors.embedded import EmbeddingPredictor
-from gaug.graph import to_scipy
+from gaug.graph.matrices import to_scipy
 from gaug.pairs.distance import DistanceScores
 from gaug.pairs.ranking import OnShare
 
@@ -28,7 +28,7 @@ class StructuralSimilarityConfig(PredictorConfig):
     name: ClassVar[str] = "structure"
 
     depth: int = setting(
-        1, "How often means over the neighbours are taken; 0: a node alone.", within=Range(0, 10)
+        1, "How often means over the neighbors are taken; 0: a node alone.", within=Range(0, 10)
     )
 
 
@@ -41,17 +41,17 @@ class StructuralSimilarity(EmbeddingPredictor):
     F_u = \bigl(\log(1 + d_u), \log(1 + t_u)\bigr)
     $$
 
-    with the degree d, the number of triangles t at a node, $\bar A$ the mean over the neighbours
+    with the degree d, the number of triangles t at a node, $\bar A$ the mean over the neighbors
     and k the ``depth``; every column of Z has mean 0 and deviation 1. Numbers of this kind, taken
-    over and over from the neighbours, are the recursive features of Henderson et al. (KDD 2011).
-    For graphs whose classes are roles, such as airports by their traffic, where neighbours differ
+    over and over from the neighbors, are the recursive features of Henderson et al. (KDD 2011).
+    For graphs whose classes are roles, such as airports by their traffic, where neighbors differ
     and nodes far apart are alike. Features are not looked at; nothing is trained.
 
     Args:
         config: Its settings.
 
     Attributes:
-        embeddings_: The places, standardised.  [N, 2 (k + 1)]
+        embeddings_: The places, standardized.  [N, 2 (k + 1)]
         centre_: The mean of each column before that.  [2 (k + 1)]
         scale_: Its deviation, 1 where it is 0.  [2 (k + 1)]
     """
@@ -76,17 +76,17 @@ class StructuralSimilarity(EmbeddingPredictor):
 
     def learned(self) -> dict[str, Tensor]:
         """Mean and deviation of each column."""
-        return {"centre": torch.from_numpy(self.centre_), "scale": torch.from_numpy(self.scale_)}
+        return {"center": torch.from_numpy(self.centre_), "scale": torch.from_numpy(self.scale_)}
 
     def restore(self, learned: Mapping[str, Tensor]) -> None:
         """Take over means and deviations."""
-        self.centre_, self.scale_ = learned["centre"].numpy(), learned["scale"].numpy()
+        self.centre_, self.scale_ = learned["center"].numpy(), learned["scale"].numpy()
 
 
 def recursive_features(adjacency: csr_matrix, depth: int) -> np.ndarray:
-    """Logarithms of degree and triangles, and their means over the neighbours, again and again.
+    """Logarithms of degree and triangles, and their means over the neighbors, again and again.
 
-    A node without neighbours has means of 0.  [N, 2 (depth + 1)]
+    A node without neighbors has means of 0.  [N, 2 (depth + 1)]
     """
     degrees = np.diff(adjacency.indptr)
     own = np.log1p(np.stack([degrees, num_triangles(adjacency)], axis=1))

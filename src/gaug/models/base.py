@@ -16,9 +16,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from gaug.adjacency import Adjacency
 from gaug.config import Config, Range, setting
-from gaug.sparse import SparseMatrix, to_csr
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.sparse import SparseMatrix, to_csr
 
 Features = Tensor | SparseMatrix
 Aggregate = Callable[[Tensor], Tensor]

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gaug.adjacency import Adjacency
 from gaug.config import Range, setting
-from gaug.dropout import dropout
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.dropout import dropout
 from gaug.models.base import GNN, Features, Linear, ModelConfig
 
 
@@ -46,7 +46,7 @@ class GAT(GNN):
     $$
 
     Hidden heads are concatenated and followed by ELU; the output layer has one head. The edge
-    weight $w$ scales the unnormalised attention: 1 leaves the published layer as it is and 0
+    weight $w$ scales the unnormalized attention: 1 leaves the published layer as it is and 0
     takes the edge away.
 
     Args:

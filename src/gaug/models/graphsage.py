@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from gaug.adjacency import Adjacency
 from gaug.config import Range, setting
-from gaug.dropout import dropout
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.dropout import dropout
 from gaug.models.base import (
     GNN,
     Aggregate,
@@ -28,7 +28,7 @@ class GraphSAGEConfig(ModelConfig):
     name: ClassVar[str] = "gsage"
 
     self_weight: float = setting(
-        2.0, "How much the node itself counts in the mean; a neighbour counts 1.", within=Range(0)
+        2.0, "How much the node itself counts in the mean; a neighbor counts 1.", within=Range(0)
     )
 
 

@@ -9,9 +9,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from gaug.adjacency import Adjacency
 from gaug.config import Range, setting
-from gaug.dropout import dropout, dropout_dense
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.dropout import dropout, dropout_dense
 from gaug.models.base import (
     GNN,
     Features,
@@ -29,7 +29,7 @@ class JKNetConfig(ModelConfig):
 
     layers: int = setting(3, "Layers that are concatenated.", within=Range(1))
     self_weight: float = setting(
-        2.0, "How much the node itself counts in the mean; a neighbour counts 1.", within=Range(0)
+        2.0, "How much the node itself counts in the mean; a neighbor counts 1.", within=Range(0)
     )
 
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from gaug.adjacency import Adjacency
-from gaug.dropout import dropout
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.dropout import dropout
 from gaug.models.base import GNN, Features, ModelConfig, make_layers
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gaug.change import pair_keys
+from gaug.graph.edges import keys_to_pairs, pair_keys
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def pairs_to_add(
     taken = torch.cat([taken, above])
     tied = _first_within_class(predicted.label, confidence >= limit, taken, count - above.numel())
     keys = torch.cat([above, tied])
-    return _by_confidence(predicted, torch.stack([keys // num_nodes, keys % num_nodes]))
+    return _by_confidence(predicted, keys_to_pairs(keys, num_nodes))
 
 
 def _num_brought(label: Tensor, order: Tensor, edges: Tensor) -> Tensor:
@@ -123,7 +123,7 @@ def _first_within_class(label: Tensor, chosen: Tensor, taken: Tensor, count: int
     place[members] = torch.arange(members.numel(), device=label.device)
     first = place[nodes] + 1
     length = torch.bincount(label[nodes]).cumsum(0)[label[nodes]] - first
-    smaller, larger = taken // num_nodes, taken % num_nodes
+    smaller, larger = keys_to_pairs(taken, num_nodes)
     inside = chosen[smaller] & chosen[larger] & (label[smaller] == label[larger])
     num_taken = torch.bincount(smaller[inside], minlength=num_nodes)[nodes]
     num_rows = int(torch.searchsorted((length - num_taken).cumsum(0), count)) + 1

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gaug.change import pair_keys
 from gaug.errors import DataError, TrainingError
+from gaug.graph.edges import keys_to_pairs, pair_keys
 from gaug.pairs.scores import PairScores
 
 #: Told the share of the work that is done.
@@ -276,7 +276,7 @@ def _offers(
     """For each pair that one of the first nodes offers in the first rounds: round, score, key."""
     adjacency = torch.cat([edges, edges.flip(0)], dim=1)
     order = torch.argsort(adjacency[0], stable=True)
-    neighbour = adjacency[1, order]
+    neighbor = adjacency[1, order]
     starts = torch.cat(
         [torch.zeros(1, dtype=torch.long), torch.bincount(adjacency[0], minlength=num_nodes)]
     ).cumsum(0)
@@ -289,7 +289,7 @@ def _offers(
         check_not_nan(float(block.max()))
         degrees = starts[start + 1 : stop + 1] - starts[start:stop]
         own = torch.repeat_interleave(degrees)
-        block[own, neighbour[starts[start] : starts[stop]]] = -torch.inf
+        block[own, neighbor[starts[start] : starts[stop]]] = -torch.inf
         block[torch.arange(stop - start), torch.arange(start, stop)] = -torch.inf
         limit = block.topk(rounds, dim=1).values[:, -1:]
         # The limit may be too high by the slack, and a score that belongs here too low by it.
@@ -317,7 +317,7 @@ def _offers(
 
 
 def _exact(scores: PairScores, keys: np.ndarray, num_nodes: int) -> np.ndarray:
-    pairs = torch.from_numpy(np.stack([keys // num_nodes, keys % num_nodes]))
+    pairs = keys_to_pairs(torch.from_numpy(keys), num_nodes)
     return scores.edge_logits(pairs).double().numpy()
 
 
@@ -329,5 +329,5 @@ def _contained(keys: np.ndarray, ordered: np.ndarray) -> np.ndarray:
 
 
 def _ranked(values: np.ndarray, keys: np.ndarray, num_nodes: int) -> RankedPairs:
-    pairs = np.stack([keys // num_nodes, keys % num_nodes])
-    return RankedPairs(torch.from_numpy(pairs), torch.from_numpy(values.astype(np.float32)))
+    pairs = keys_to_pairs(torch.from_numpy(keys), num_nodes)
+    return RankedPairs(pairs, torch.from_numpy(values.astype(np.float32)))

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from gaug.adjacency import Adjacency
+from gaug.graph.adjacency import Adjacency
 
 #: Nodes along a side of a tile.
 TILE = 640

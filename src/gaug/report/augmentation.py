@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.augment.gaug_m import ScoredChange
-from gaug.data.graph_folder import GRAPH_FILES, write_graph_folder, write_pairs
+from gaug.data.files.folder import GRAPH_FILES, write_graph_folder, write_pairs
 from gaug.data.loaded import LoadedGraph
-from gaug.edge_predictors.evaluation import intra_class_share
 from gaug.errors import DataError
-from gaug.graph import edge_homophily, to_scipy
+from gaug.graph.homophily import edge_homophily
+from gaug.graph.matrices import to_scipy
+from gaug.methods.gaug_m.method import ScoredChange
 
 _ADDED, _REMOVED = "#0060c0", "#c04000"
 _BESIDE = ("#aaaaaa", "#e69f00")
@@ -31,7 +31,7 @@ _BINS = 60
 FILES = (*GRAPH_FILES, "added.csv", "removed.csv", "graph.pt", "summary.json", "scores.png")
 
 
-def summarise_change(data: Data, better: Data, found: ScoredChange) -> dict[str, Any]:
+def summarize_change(data: Data, better: Data, found: ScoredChange) -> dict[str, Any]:
     """Sizes, homophily, degrees and components before and after, ready for JSON."""
     summary: dict[str, Any] = {"nodes": int(data.num_nodes)}
     for name, graph in (("before", data), ("after", better)):
@@ -50,7 +50,7 @@ def summarise_change(data: Data, better: Data, found: ScoredChange) -> dict[str,
         has_labels = data.y is not None and data.y.dim() == 1 and len(ranked) > 0
         summary[name] = {
             "edges": len(ranked),
-            "intra_class_share": intra_class_share(ranked.pairs, data.y) if has_labels else None,
+            "intra_class_share": edge_homophily(ranked.pairs, data.y) if has_labels else None,
             "tied_at_the_last_score": int((ranked.logits == ranked.logits[-1:]).sum()),
         }
     return summary
@@ -90,7 +90,7 @@ def write_augmentation(
     """
     folder = folder.resolve()  # a folder cannot be replaced under the name "."
     check_folder(folder, force=force)
-    summary = {"made_by": dict(made_by), **summarise_change(graph.data, better, found)}
+    summary = {"made_by": dict(made_by), **summarize_change(graph.data, better, found)}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
         new = Path(scratch) / "new"
@@ -145,8 +145,8 @@ def draw_scores(path: Path, found: ScoredChange, scores: Mapping[str, Tensor], t
     """Histograms of the scores of the added and removed edges, and of other pairs beside them."""
     parts = {
         **{
-            name: (values, colour, 0.5)
-            for (name, values), colour in zip(scores.items(), _BESIDE, strict=False)
+            name: (values, color, 0.5)
+            for (name, values), color in zip(scores.items(), _BESIDE, strict=False)
         },
         "added": (found.added.logits, _ADDED, 1.0),
         "removed": (found.removed.logits, _REMOVED, 1.0),
@@ -154,13 +154,13 @@ def draw_scores(path: Path, found: ScoredChange, scores: Mapping[str, Tensor], t
     shown = [values.double().numpy() for values, _, _ in parts.values() if values.numel()]
     bins = _bins(np.concatenate(shown)) if shown else np.array([0.0, 1.0])
     canvas, axis = plt.subplots(figsize=(7, 4), layout="constrained")
-    for name, (values, colour, alpha) in parts.items():
+    for name, (values, color, alpha) in parts.items():
         if values.numel():
             axis.hist(
                 values.double().numpy(),
                 bins=bins.tolist(),
                 histtype="stepfilled" if name in scores else "step",
-                color=colour,
+                color=color,
                 alpha=alpha,
                 label=f"{name} ({values.numel():,})",
                 linewidth=2,

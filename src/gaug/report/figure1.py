@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from gaug.data.folders import written_atomically
-from gaug.experiment import mean_and_spread
-from gaug.graph import undirected_pairs
+from gaug.graph.edges import undirected_pairs
+from gaug.runs.plan import mean_and_spread
 from gaug.studies.figure1 import Figure1, Variant
 
-_CLASS_COLOURS = ("#e69f00", "#009e73")  # told apart with any kind of colour vision
+_CLASS_COLORS = ("#e69f00", "#009e73")  # told apart with any kind of color vision
 _CHANGE = "#0060c0"
 
 
@@ -59,9 +59,9 @@ def _draw_variant(
     _draw_edges(axis, added, layout, _CHANGE, "-", 1.6)
     _draw_edges(axis, removed, layout, _CHANGE, (0, (3, 2)), 1.6)
     places = np.array([layout[node] for node in range(int(figure.data.num_nodes))])
-    colours = [_CLASS_COLOURS[label] for label in figure.data.y.tolist()]
+    colors = [_CLASS_COLORS[label] for label in figure.data.y.tolist()]
     axis.scatter(
-        places[:, 0], places[:, 1], s=90, c=colours, edgecolors="white", linewidths=0.8, zorder=3
+        places[:, 0], places[:, 1], s=90, c=colors, edgecolors="white", linewidths=0.8, zorder=3
     )
     lines = [f"on the original graph: {mean_and_spread(variant.original)}"]
     if variant.change:
@@ -74,10 +74,10 @@ def _draw_edges(
     axis: Axes,
     edges: list[list[int]],
     layout: dict[int, np.ndarray],
-    colour: str,
+    color: str,
     style: str | tuple[int, tuple[int, int]],
     width: float,
 ) -> None:
     for u, v in edges:
         (x0, y0), (x1, y1) = layout[u], layout[v]
-        axis.plot([x0, x1], [y0, y1], color=colour, linestyle=style, linewidth=width, zorder=1)
+        axis.plot([x0, x1], [y0, y1], color=color, linestyle=style, linewidth=width, zorder=1)

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from gaug.data.folders import written_atomically
-from gaug.experiment import mean_and_spread, spread
+from gaug.runs.plan import mean_and_spread, spread
 from gaug.studies.figure2 import Series
 
 _INTRA, _INTER, _SCORE = "#0060c0", "#e69f00", "#007a50"

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullFormatter, StrMethodFormatter
 
 from gaug.data.folders import written_atomically
-from gaug.inspection import SOURCES, Inspection
+from gaug.inspection.inspect import SOURCES, Inspection
 
 _DEGREES, _CLASSES, _SCORES = "#0060c0", "#e69f00", "#007a50"
 _UNKNOWN = "#aaaaaa"
@@ -41,13 +41,13 @@ def inspection_lines(found: Inspection) -> list[str]:
         ("features", f"{shape.features:,}, {shape.feature_density:.1%} of the entries not zero"),
     ]
     if found.labels is not None:
-        known = f"{found.labels.labelled:,} of {shape.nodes:,} nodes have one"
+        known = f"{found.labels.labeled:,} of {shape.nodes:,} nodes have one"
         rows.append(("labels", known))
         classes = _largest(found.labels.counts)
         rows.append(("classes", ", ".join(f"{_cut(name)} {count:,}" for name, count in classes)))
     if found.homophily is not None:
         homophily = found.homophily
-        among = "training and validation" if found.split is not None else "labelled"
+        among = "training and validation" if found.split is not None else "labeled"
         rows.append(
             (
                 "homophily",
@@ -114,10 +114,10 @@ def _draw_degrees(axis: Axes, found: Inspection) -> None:
 def _draw_classes(axis: Axes, found: Inspection) -> None:
     assert found.labels is not None
     bars = [(name, count, _CLASSES) for name, count in _largest(found.labels.counts)]
-    if found.labels.unlabelled:
-        bars.append(("no label", found.labels.unlabelled, _UNKNOWN))
+    if found.labels.unlabeled:
+        bars.append(("no label", found.labels.unlabeled, _UNKNOWN))
     places = range(len(bars))
-    axis.barh(places, [count for _, count, _ in bars], color=[colour for *_, colour in bars])
+    axis.barh(places, [count for _, count, _ in bars], color=[color for *_, color in bars])
     axis.set_yticks(places, [_plain(name) for name, *_ in bars])
     axis.invert_yaxis()
     axis.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gaug.experiment import mean_and_spread
 from gaug.report.tables import MODEL_TITLES
+from gaug.runs.plan import mean_and_spread
 from gaug.studies.table3 import VARIANTS, AblationResult
 
 _TITLES = {

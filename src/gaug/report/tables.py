@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timezone
 
-from gaug.experiment import mean_and_spread
+from gaug.runs.plan import mean_and_spread
 from gaug.studies.table2 import CellResult
 
 MODEL_TITLES = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from gaug.data.catalog import find_entry
+from gaug.choosing.grid import Settings
+from gaug.data.catalog.catalog import find_entry
 from gaug.data.folders import data_root
 from gaug.errors import ConfigError
-from gaug.experiment import Experiment, run_experiment
-from gaug.store import RunRecord, Store
-from gaug.studies.selection import Settings
-from gaug.training.repeat import OnProgress
+from gaug.runs.executors import OnProgress
+from gaug.runs.plan import Experiment, run_experiment
+from gaug.runs.store import RunRecord, Store
 
 
 @dataclass(frozen=True)

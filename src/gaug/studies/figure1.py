@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import torch
 from torch_geometric.data import Data
 
-from gaug.adjacency import Adjacency
-from gaug.augment import GAugM, NoAugmentation
-from gaug.change import GraphChange, omniscient_change, random_change
-from gaug.data.catalog import load_graph
+from gaug.data.catalog.catalog import load_graph
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.change import GraphChange, omniscient_change, random_change
+from gaug.methods import GAugM, NoAugmentation
 from gaug.models import GCN
-from gaug.training.loop import Optimisation, TrainingConfig, train_run
+from gaug.seeding import run_seed
+from gaug.training.loop import Optimization, TrainingConfig, train_run
 from gaug.training.metrics import micro_f1
-from gaug.training.repeat import run_seed
 from gaug.training.task import Task
 
 ADD_FRACTION = 0.2
@@ -67,9 +67,9 @@ class Figure1:
 def run_figure1(
     runs: int, seed: int, on_progress: Callable[[float], None] | None = None
 ) -> Figure1:
-    """Train a GCN with one labelled node a class on each graph, over and over.
+    """Train a GCN with one labeled node a class on each graph, over and over.
 
-    Each run draws the two labelled nodes and the changes anew, the same for all variants, and
+    Each run draws the two labeled nodes and the changes anew, the same for all variants, and
     tests on the other 32 nodes. There are no validation nodes, so the last epoch counts.
     """
     data = load_graph("karate")
@@ -124,7 +124,7 @@ def _scores(data: Data, change: GraphChange | None, seed: int) -> tuple[float, f
         task,
         lambda: GCN(task.in_features, task.num_classes),
         NoAugmentation(),
-        Optimisation(learning_rate=0.01, weight_decay=5e-4),
+        Optimization(learning_rate=0.01, weight_decay=5e-4),
         _TRAINING,
         seed,
     )

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gaug.augment import GAugM
-from gaug.data.catalog import load_graph
-from gaug.graph import undirected_pairs
-from gaug.store import RunRecord
+from gaug.data.catalog.catalog import load_graph
+from gaug.graph.edges import undirected_pairs
+from gaug.methods import GAugM
+from gaug.runs.executors import OnProgress
+from gaug.runs.store import RunRecord
 from gaug.studies.conditions import Conditions
-from gaug.training.repeat import OnProgress
 
 GRAPH = "cora"
 PREDICTORS = ("gae", "random")

@@ -6,13 +6,13 @@ import math
 import statistics
 from dataclasses import dataclass
 
-from gaug.data.catalog import load_graph
-from gaug.graph import undirected_pairs
-from gaug.store import RunRecord
+from gaug.data.catalog.catalog import load_graph
+from gaug.graph.edges import undirected_pairs
+from gaug.graph.homophily import edge_counts
+from gaug.runs.executors import OnProgress
+from gaug.runs.store import RunRecord
 from gaug.studies.conditions import Conditions
 from gaug.studies.published import published_settings
-from gaug.training.metrics import edge_counts
-from gaug.training.repeat import OnProgress
 
 GRAPH = "cora"
 

@@ -4,7 +4,7 @@ They were chosen by test scores. Results with them reproduce the paper's; they a
 who looks at validation nodes alone would find, and whatever is made with them says so.
 
 Source: github.com/zhao-tong/GAug, the best settings of each graph and model; patience as there.
-GraphSAGE counts a node once among its neighbours here, not twice as in table 2, with GAug-O and
+GraphSAGE counts a node once among its neighbors here, not twice as in table 2, with GAug-O and
 without it: on Cora that is 0.9 points nearer to the paper's GAug-O, on Citeseer it makes no
 difference, and validation nodes do not tell the two apart.
 """

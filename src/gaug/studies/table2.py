@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gaug.choosing.grid import Choice, Settings, Stage, choose_settings, count_trials
 from gaug.errors import ConfigError
-from gaug.experiment import spread, summarise
-from gaug.store import RunRecord
+from gaug.runs.executors import OnProgress
+from gaug.runs.plan import spread, summarize
+from gaug.runs.store import RunRecord
 from gaug.studies.conditions import Conditions
 from gaug.studies.paper import Score, table2_score
-from gaug.studies.selection import Choice, Settings, Stage, choose_settings, count_trials
-from gaug.training.repeat import OnProgress
 
 MODELS = ("gcn", "gsage", "gat", "jknet", "mlp")
 GRAPHS = ("cora", "citeseer", "ppi", "blogcatalog", "flickr", "air-usa", "pubmed")
@@ -104,7 +104,7 @@ class CellResult:
     @property
     def mean(self) -> float:
         """Mean test micro-F1 in percent."""
-        return float(summarise(self.records)["test_mean"])
+        return float(summarize(self.records)["test_mean"])
 
     @property
     def deviation(self) -> float:

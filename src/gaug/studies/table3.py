@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gaug.store import RunRecord
+from gaug.runs.executors import OnProgress
+from gaug.runs.store import RunRecord
 from gaug.studies.conditions import Conditions
 from gaug.studies.paper import TABLE3_MODELS, Score, table3_score
 from gaug.studies.published import published_settings
-from gaug.training.repeat import OnProgress
 
 GRAPH = "cora"
 MODELS = TABLE3_MODELS

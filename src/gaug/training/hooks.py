@@ -1,7 +1,7 @@
 """How an augmentation takes part in training.
 
 Every method trains in the same loop, so that comparisons are fair. The loop says here what it asks
-of a method; `gaug.augment` has the methods. A method is an `Augmentation`: `prepare` learns once
+of a method; `gaug.methods` has the methods. A method is an `Augmentation`: `prepare` learns once
 from the graph what all runs share, and `start` opens one run. Within a run, training proceeds in
 rounds. A round trains the classifier to early stopping on graphs that the method gives, one an
 epoch, and then asks the method for the next round:
@@ -27,8 +27,8 @@ from typing import ClassVar, Protocol
 import torch
 from torch import Tensor
 
-from gaug.adjacency import Adjacency
 from gaug.config import Config
+from gaug.graph.adjacency import Adjacency
 from gaug.models.base import Features
 
 
@@ -66,7 +66,7 @@ class Round:
         adjacency: The graph for inference, and for training unless the method gives another.
         epochs: Number of epochs at most, or None for the training configuration's, which the
             loop fills in before it trains.
-        keep_weights: Whether to go on with the weights of the round before; the optimiser starts
+        keep_weights: Whether to go on with the weights of the round before; the optimizer starts
             afresh either way.
         pretraining: Whether to train all epochs and choose none: the last weights are handed on.
     """

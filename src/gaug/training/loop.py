@@ -11,15 +11,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gaug.adjacency import Adjacency
 from gaug.config import Config, Range, setting
 from gaug.errors import ConfigError, TrainingError
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.homophily import edge_counts
+from gaug.graph.sparse import SparseMatrix
 from gaug.models.base import GNN, Features
 from gaug.seeding import seeded
-from gaug.sparse import SparseMatrix
+from gaug.training.best_epoch import BestEpoch, Flaw, finite_weights
 from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult, best_round
-from gaug.training.keeping import BestEpoch, Flaw, finite_weights
-from gaug.training.metrics import edge_counts, micro_f1
+from gaug.training.metrics import micro_f1
 from gaug.training.task import Task
 
 OnEpoch = Callable[[int], None]
@@ -43,8 +44,8 @@ class TrainingConfig(Config):
 
 
 @dataclass(frozen=True)
-class Optimisation:
-    """How the classifier is optimised: part of a model's recipe."""
+class Optimization:
+    """How the classifier is optimized: part of a model's recipe."""
 
     learning_rate: float
     weight_decay: float
@@ -84,7 +85,7 @@ def train_run(
     task: Task,
     build: Callable[[], nn.Module],
     method: Augmentation,
-    optimisation: Optimisation,
+    optimization: Optimization,
     config: TrainingConfig,
     seed: int,
     *,
@@ -101,7 +102,7 @@ def train_run(
         task: Graph and split.
         build: Makes a model with random weights.
         method: The augmentation, prepared.
-        optimisation: How the classifier is optimised.
+        optimization: How the classifier is optimized.
         config: Epochs, patience and selection.
         seed: Seed of the run.
         keep_history: Whether to return a row an epoch.
@@ -119,7 +120,7 @@ def train_run(
         )
     with seeded(seed, task.labels.device):
         generator = torch.Generator().manual_seed(seed)
-        trainer = _Trainer(task, build, optimisation, config, keep_history, on_epoch)
+        trainer = _Trainer(task, build, optimization, config, keep_history, on_epoch)
         run = method.start(task.visible(), generator)
         run.tell_epoch = trainer.count_own_epoch
         current = run.next_round(None)
@@ -143,14 +144,14 @@ class _Trainer:
         self,
         task: Task,
         build: Callable[[], nn.Module],
-        optimisation: Optimisation,
+        optimization: Optimization,
         config: TrainingConfig,
         keep_history: bool,
         on_epoch: OnEpoch | None,
     ) -> None:
         self.task = task
         self.build = build
-        self.optimisation = optimisation
+        self.optimization = optimization
         self.config = config
         self.keep_history = keep_history
         self.on_epoch = on_epoch
@@ -176,10 +177,10 @@ class _Trainer:
         if self.model is None or not current.keep_weights:
             self.model = self.build().to(self.task.labels.device)
         model = self.model
-        optimiser = torch.optim.Adam(
+        optimizer = torch.optim.Adam(
             model.parameters(),
-            lr=self.optimisation.learning_rate,
-            weight_decay=self.optimisation.weight_decay,
+            lr=self.optimization.learning_rate,
+            weight_decay=self.optimization.weight_decay,
             fused=True,
         )
         choosing = self.config.selection == "validation" and not current.pretraining
@@ -187,7 +188,7 @@ class _Trainer:
         num_epochs = self.config.epochs if current.epochs is None else current.epochs
         current = dataclasses.replace(current, epochs=num_epochs)
         for epoch in range(1, num_epochs + 1):
-            loss, extra, counts = self._step(model, optimiser, run, current, epoch)
+            loss, extra, counts = self._step(model, optimizer, run, current, epoch)
             if not math.isfinite(loss + extra):
                 flaw = Flaw.of_loss(loss, extra, epoch, current, run)
                 break
@@ -211,13 +212,13 @@ class _Trainer:
     def _step(
         self,
         model: nn.Module,
-        optimiser: torch.optim.Optimizer,
+        optimizer: torch.optim.Optimizer,
         run: AugmentedRun,
         current: Round,
         epoch: int,
     ) -> tuple[float, float, dict[str, float]]:
         model.train()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         adjacency = run.training_graph(current, epoch)
         logits = apply_model(model, self.task.features, adjacency)
         loss = classification_loss(logits[self.task.train], self.train_labels)
@@ -225,7 +226,7 @@ class _Trainer:
         total = loss if extra is None else loss + extra
         if bool(torch.isfinite(total)):
             total.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
+            optimizer.step()
             run.after_step()
         # The graph itself is not handed on: it would be there beside that of the next epoch.
         counts = self._count_edges(adjacency) if self.keep_history else {}

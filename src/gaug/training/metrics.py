@@ -28,21 +28,3 @@ def micro_f1(logits: Tensor, labels: Tensor) -> float:
     right = int((predicted & actual).sum())
     wrong = int((predicted ^ actual).sum())
     return 100.0 * 2 * right / (2 * right + wrong) if right else 0.0
-
-
-def edge_counts(pairs: Tensor, labels: Tensor) -> dict[str, float]:
-    """Number of edges, and of those within a class and between classes.
-
-    An edge of a node without a label is neither.
-
-    >>> import torch
-    >>> edge_counts(torch.tensor([[0, 1, 0], [1, 2, 3]]), torch.tensor([0, 0, 1, -1]))
-    {'edges': 3, 'intra_edges': 1, 'inter_edges': 1}
-    """
-    ends = labels[pairs]
-    same, known = ends[0] == ends[1], (ends >= 0).all(dim=0)
-    return {
-        "edges": pairs.size(1),
-        "intra_edges": int((same & known).sum()),
-        "inter_edges": int((~same & known).sum()),
-    }

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.adjacency import Adjacency
 from gaug.errors import DataError
-from gaug.graph import is_multilabel, num_classes
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.labels import is_multilabel, num_classes
 from gaug.models.base import Features, as_features
 from gaug.training.hooks import Visible
 

@@ -1,0 +1,1 @@
+"""Settings and methods chosen on validation nodes."""

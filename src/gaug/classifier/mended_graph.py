@@ -1,0 +1,168 @@
+"""The fitted classifier of GAug-M: its change is kept, and new nodes are offered edges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.classifier.base import Fitted, NodeClassifier, as_given
+from gaug.classifier.changed_graph import carried_over
+from gaug.classifier.facts import GraphInfo
+from gaug.edge_predictors import PREDICTOR_CONFIGS, build_predictor
+from gaug.edge_predictors.base import EdgePredictor
+from gaug.errors import DataError
+from gaug.graph.change import GraphChange
+from gaug.graph.edges import keys_to_pairs, pair_keys, undirected_pairs
+from gaug.graph.matrices import from_scipy, to_scipy_features
+from gaug.pairs import ranking
+
+_PREDICTOR = "predictor."
+
+
+class MendedGraphClassifier(NodeClassifier):
+    """Predicts on the graph with the change of the fit, and with edges offered to new nodes.
+
+    On the graph of the fit the change is the one that was found there. On another graph:
+
+    - A pair of nodes that the fit joined is joined, and one that it parted is parted, where both
+      nodes are there.
+    - New nodes are offered edges by the fitted predictor, which is not fitted again: an
+      auto-encoder embeds all nodes of the graph by the weights that it has, features are weighted
+      and projected as in the fit, and what looks at common neighbors looks at this graph. Of all
+      pairs with a new node the best non-edges are added, as many a node as in the fit, rounded up
+      (``ceil(a n / N)`` for n new nodes if the fit added a edges to N nodes), and the
+      ``floor(remove_fraction * |E'|)`` worst of the |E'| edges of new nodes are removed.
+
+    With ``inference=original`` it predicts on the graph as it is given.
+
+    Args:
+        fitted: The trained model with its settings.
+        change: What the fit added and removed, by the nodes of its graph.
+        predictor: The fitted predictor; None where a user's was saved, which offers nothing.
+    """
+
+    def __init__(
+        self, fitted: Fitted, change: GraphChange, predictor: EdgePredictor | None
+    ) -> None:
+        super().__init__(fitted)
+        self.change = change
+        self.predictor = predictor
+        self.settings: dict[str, Any] = fitted.method.to_dict()
+
+    @classmethod
+    def restored(cls, fitted: Fitted, tensors: Mapping[str, Tensor]) -> MendedGraphClassifier:
+        """The classifier from its parts, as `save` wrote them."""
+        change = GraphChange(tensors["added"], tensors["removed"])
+        settings = fitted.method.to_dict()
+        predictor = None
+        if settings["predictor"] != "custom" and "omniscient" not in fitted.parts:
+            configs = {name: PREDICTOR_CONFIGS[name](**part) for name, part in fitted.parts.items()}
+            predictor = build_predictor(
+                settings["predictor"], configs, scale=settings["combination"]
+            )
+            predictor.restore(
+                {
+                    name.removeprefix(_PREDICTOR): value
+                    for name, value in tensors.items()
+                    if name.startswith(_PREDICTOR)
+                }
+            )
+        return cls(fitted, change, predictor)
+
+    def augmented(self, data: Data, *, info: GraphInfo | None = None) -> Data:
+        """The better graph, with ``added_edges`` and ``removed_edges``; new nodes have theirs.
+
+        Args:
+            data: The graph of the fit, or another with the same features.
+            info: Names of its nodes and features, where they have some.
+        """
+        info = info or GraphInfo()
+        valid = self._valid(data, info)
+        change = self._change_of(valid, info)
+        better = change.apply(valid)
+        better.added_edges, better.removed_edges = change.added, change.removed
+        return as_given(better, data)
+
+    def _probabilities(self, valid: Data, info: GraphInfo, device: torch.device) -> Tensor:
+        if self.settings["inference"] == "modified":
+            valid = self._change_of(valid, info).apply(valid)
+        return self._apply(valid, device)
+
+    def _change_of(self, valid: Data, info: GraphInfo) -> GraphChange:
+        num_nodes = int(valid.num_nodes)
+        places = self.facts.places(num_nodes, info)
+        kept = carried_over(self.change, places, valid)
+        known = torch.zeros(num_nodes, dtype=torch.bool)
+        known[places[places >= 0]] = True
+        new = (~known).nonzero().flatten()
+        if new.numel() == 0:
+            return kept
+        if self.predictor is None:
+            raise DataError(
+                f"The graph has {new.numel()} nodes that the fit did not know, and a predictor of"
+                " a user's is not saved with the model, so nobody can offer them edges. Fit it"
+                " again, or predict on the nodes of the fit."
+            )
+        found = self._offered(self.predictor, valid, new)
+        return GraphChange(
+            torch.cat([kept.added, found.added], dim=1),
+            torch.cat([kept.removed, found.removed], dim=1),
+        )
+
+    def _offered(self, predictor: EdgePredictor, data: Data, new: Tensor) -> GraphChange:
+        """Edges to add to new nodes and to remove from them."""
+        num_nodes = int(data.num_nodes)
+        # New nodes first, so that the pairs with one of them are the first rows.
+        old = torch.ones(num_nodes, dtype=torch.bool)
+        old[new] = False
+        order = torch.cat([new, old.nonzero().flatten()])
+        adapted = predictor.adapted(renumbered(data, order))
+        rate = self.change.added.size(1) / self.facts.num_nodes
+        free = ranking.num_non_edges(num_nodes, adapted.edges_, new.numel())
+        added = adapted.top_non_edges(
+            min(math.ceil(rate * new.numel()), free),
+            per_node=self.settings["allocation"] == "per-node",
+            among_first=new.numel(),
+        )
+        own = adapted.edges_[:, adapted.edges_[0] < new.numel()]
+        count = math.floor(self.settings["remove_fraction"] * own.size(1))
+        removed = ranking.bottom_edges(adapted, own, num_nodes, count)
+        back = [order[pairs].sort(dim=0).values for pairs in (added.pairs, removed.pairs)]
+        return GraphChange(*back)
+
+    def _tensors(self) -> dict[str, Tensor]:
+        learned = {} if self.predictor is None else self.predictor.learned()
+        return {
+            "added": self.change.added,
+            "removed": self.change.removed,
+            **{_PREDICTOR + name: value for name, value in learned.items()},
+        }
+
+
+def renumbered(data: Data, order: Tensor) -> Data:
+    """The graph with its nodes in another order, and what a predictor looks at."""
+    place = torch.empty_like(order)
+    place[order] = torch.arange(order.numel())
+    pairs = place[undirected_pairs(data.edge_index)]
+    both = torch.cat([pairs, pairs.flip(0)], dim=1)
+    num_nodes = order.numel()
+    keys = pair_keys(both, num_nodes).sort()
+    other = Data(
+        edge_index=keys_to_pairs(keys.values, num_nodes),
+        num_nodes=num_nodes,
+    )
+    weight = data.get("edge_weight")
+    if weight is not None:
+        once = weight[data.edge_index[0] < data.edge_index[1]]
+        other.edge_weight = once.repeat(2)[keys.indices]
+    if data.x.layout == torch.strided:
+        other.x = data.x[order]
+    else:
+        other.x = from_scipy(to_scipy_features(data.x)[np.asarray(order)])
+    return other

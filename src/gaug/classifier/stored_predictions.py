@@ -1,0 +1,44 @@
+"""Classifiers that know one graph only: what was predicted there is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.classifier.base import Fitted, NodeClassifier
+from gaug.classifier.facts import GraphInfo
+from gaug.errors import DataError
+from gaug.graph.fingerprint import graph_hash
+
+
+class RememberedClassifier(NodeClassifier):
+    """Predicts on the graph of the fit alone, what the fit predicted there.
+
+    Args:
+        fitted: The settings; there is no network in it.
+        probabilities: Class probabilities of every node of the fit.  [N, C]
+    """
+
+    def __init__(self, fitted: Fitted, probabilities: Tensor) -> None:
+        super().__init__(fitted)
+        self.probabilities = probabilities
+
+    @classmethod
+    def restored(cls, fitted: Fitted, tensors: Mapping[str, Tensor]) -> RememberedClassifier:
+        """The classifier from its parts, as `save` wrote them."""
+        return cls(fitted, tensors["probabilities"])
+
+    def _probabilities(self, valid: Data, info: GraphInfo, device: torch.device) -> Tensor:
+        if graph_hash(valid, with_labels=False) != self.facts.graph_hash:
+            raise DataError(
+                f"{self.fitted.method.name} predicts only on the graph that it was fitted to: its"
+                " GNNs belong to graphs drawn for that one, and this graph has other nodes, edges"
+                " or features. Fit it to this graph, or take another method."
+            )
+        return self.probabilities.to(device)
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {"probabilities": self.probabilities}

@@ -1,0 +1,1 @@
+"""Tables of users, as text or Parquet."""

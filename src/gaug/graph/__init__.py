@@ -1,0 +1,1 @@
+"""A valid graph, its change, and what a GNN layer multiplies by."""

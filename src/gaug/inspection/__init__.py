@@ -1,0 +1,1 @@
+"""What a graph looks like, and which method may help."""

@@ -1,0 +1,105 @@
+"""GAug-O's edge predictor: embeddings of nodes whose inner products score pairs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from gaug.edge_predictors.edge_loss import edge_loss
+from gaug.edge_predictors.gae import kl_divergence
+from gaug.graph.adjacency import Adjacency
+from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.models.base import Features, new_weight
+
+# Where embeddings are rectified, a VGAE's deviations begin at e^-2, not at 1: noise as wide as that
+# scores every pair, so all means would be driven below 0, and a ReLU leaves no way back.
+_NARROWER = -2.0
+
+
+class Embedding(NamedTuple):
+    """What the predictor makes of the nodes.
+
+    Attributes:
+        z: Embeddings.  [N, d]
+        divergence: What a VGAE in training adds to its loss for being far from the prior; else 0.
+    """
+
+    z: Tensor
+    divergence: Tensor
+
+
+class EdgeEncoder(nn.Module):
+    r"""A graph auto-encoder in GAug-O's form, $Z = f(\tilde A \tilde A X W_0 W_1)$.
+
+    There is no bias and no activation between the layers; f is ReLU where scores are divided by
+    their maximum, which needs them not negative, and the identity where a sigmoid reads them. As
+    all before f is linear, the weights are multiplied first, and what is aggregated is narrow.
+
+    Args:
+        in_features: Width of the features.
+        hidden: Width of the hidden layer.
+        embedding: Width of the embeddings.
+        rectified: Whether f is ReLU.
+        variational: Whether embeddings are drawn around their means in training (VGAE).
+        loss_form: One of `gaug.edge_predictors.edge_loss.FORMS`.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        hidden: int,
+        embedding: int,
+        *,
+        rectified: bool,
+        variational: bool,
+        loss_form: str = "exact",
+    ) -> None:
+        super().__init__()
+        self.first = new_weight(in_features, hidden)
+        self.mean = new_weight(hidden, embedding)
+        self.log_deviation = new_weight(hidden, embedding) if variational else None
+        self.rectified = rectified
+        self.loss_form = loss_form
+
+    @classmethod
+    def of(cls, config: GAugOConfig, in_features: int) -> EdgeEncoder:
+        """That of settings of GAug-O."""
+        return cls(
+            in_features,
+            config.edge_hidden,
+            config.edge_embedding,
+            rectified=config.edge_probability == "max-normalized",
+            variational=config.edge_model == "vgae",
+            loss_form="dense" if config.engine == "dense" else "exact",
+        )
+
+    def forward(
+        self, x: Features, adjacency: Adjacency, generator: torch.Generator | None = None
+    ) -> Embedding:
+        """Embeddings of the nodes.
+
+        Args:
+            x: Features.  [N, F]
+            adjacency: The graph.
+            generator: Source of what a VGAE draws, on the CPU; by default PyTorch's own.
+        """
+        z = self._twice_aggregated(self.mean, x, adjacency)
+        divergence = z.new_zeros(())
+        if self.log_deviation is not None and self.training:
+            log_deviation = self._twice_aggregated(self.log_deviation, x, adjacency)
+            if self.rectified:
+                log_deviation = log_deviation + _NARROWER
+            divergence = kl_divergence(z, log_deviation) / z.size(0) ** 2
+            noise = torch.randn(z.shape, generator=generator, dtype=z.dtype).to(z.device)
+            z = z + noise * log_deviation.exp()
+        return Embedding(z.relu() if self.rectified else z, divergence)
+
+    def loss(self, embedding: Embedding, adjacency: Adjacency) -> Tensor:
+        """How badly embeddings tell the entries of A + I from all other pairs."""
+        return edge_loss(embedding.z, adjacency, self.loss_form) + embedding.divergence
+
+    def _twice_aggregated(self, last: Tensor, x: Features, adjacency: Adjacency) -> Tensor:
+        h: Tensor = x @ (self.first @ last)
+        return adjacency.symmetric(adjacency.symmetric(h))

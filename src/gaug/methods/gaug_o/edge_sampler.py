@@ -1,0 +1,130 @@
+"""GAug-O's sampler of graphs, for a training loop of one's own."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from gaug.config import assign_settings
+from gaug.errors import ConfigError, DataError
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.valid import standardize
+from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
+from gaug.methods.gaug_o.edge_encoder import EdgeEncoder, Embedding
+from gaug.methods.gaug_o.learned_edges import LearnedEdges
+from gaug.methods.gaug_o.memory import check_settings
+from gaug.models.base import as_features
+from gaug.seeding import draw_seed, seeded
+
+_OF_THE_LOOP = (
+    "beta",
+    "warmup",
+    "pretrain_predictor_epochs",
+    "pretrain_classifier_epochs",
+    "edge_learning_rate",
+)
+
+
+class EdgeSampler(nn.Module):
+    """A module that gives another sampled graph at each call, with gradient to its edge predictor.
+
+    It is the half of `gaug.GAugO` that knows edges: an auto-encoder of the nodes, whose
+    probabilities are mixed with the graph (``alpha``) and sampled. Its parameters go into your
+    optimizer, and `edge_loss` into your loss. It computes where the graph is.
+
+    Args:
+        data: The graph, with features.
+        config: Settings; those of the loop itself (pretraining, warm-up, learning rate, ``beta``)
+            are yours to do.
+        seed: Seed of weights and samples.
+        settings: Single settings by name, for instance ``alpha=0.3``.
+
+    Examples:
+        >>> from gaug.data.catalog.catalog import load_graph
+        >>> sampler = EdgeSampler(load_graph("karate"), alpha=0.3)
+        >>> graph = sampler()
+        >>> graph.edge_index.shape[0], bool(graph.weight.requires_grad)
+        (2, True)
+    """
+
+    def __init__(
+        self, data: Data, config: GAugOConfig | None = None, *, seed: int = 0, **settings: Any
+    ) -> None:
+        super().__init__()
+        changed = assign_settings({"method": config or GAugOConfig()}, settings)["method"]
+        assert isinstance(changed, GAugOConfig)
+        if changed.variant == "random":
+            raise ConfigError("variant='random' learns no edges: take drop_edges, or another.")
+        if changed.variant == "no-edge-loss":
+            raise ConfigError(
+                "variant='no-edge-loss' is yours to do here: leave edge_loss() out of your loss."
+            )
+        plain = GAugOConfig()
+        for name in _OF_THE_LOOP:
+            if name in settings or getattr(changed, name) != getattr(plain, name):
+                raise ConfigError(
+                    f"{name} is a setting of GAug-O's own loop; in yours it is yours to do."
+                )
+        valid, notes = standardize(copy.copy(data).cpu())  # not every device has sparse matrices
+        device = data.edge_index.device
+        if notes:
+            warnings.warn(" ".join(notes), stacklevel=2)
+        if valid.get("edge_weight") is not None:
+            raise DataError(
+                "GAug-O samples edges that are there or not, but this graph has edge weights."
+                " Drop them (data.edge_weight = None)."
+            )
+        check_settings(changed, int(valid.num_nodes))
+        self.config = changed
+        self.features = as_features(valid.x).to(device)
+        self.adjacency = Adjacency.of(valid).to(device)
+        with seeded(seed):
+            self.encoder = EdgeEncoder.of(changed, int(valid.x.size(1))).to(device)
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def forward(self) -> Adjacency:
+        """A new graph, in training and in evaluation alike.
+
+        Models of this package take it in the place of ``edge_index``; GCN, GraphSAGE and JK-Net
+        send gradient to every pair of nodes. Any other module takes its ``edge_index`` and
+        ``weight``, ones that carry the gradient of the sampled edges; so does GAT.
+        """
+        return self._learned().sample(draw_seed(self._generator))
+
+    def edge_loss(self) -> Tensor:
+        """How badly the predictor, as it is now, tells the edges from all other pairs."""
+        return self.encoder.loss(self._embed(), self.adjacency)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> EdgeSampler:
+        """Move the graph along, when ``to(device)`` moves the module."""
+        dtype = fn(torch.empty(0)).dtype
+        if dtype != torch.float32:
+            raise ConfigError(f"EdgeSampler computes in float32: leave it out of to({dtype}).")
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        device = self.encoder.first.device
+        self.features, self.adjacency = self.features.to(device), self.adjacency.to(device)
+        return self
+
+    @torch.no_grad()
+    def edge_probabilities(self, pairs: Tensor) -> Tensor:
+        """How likely pairs of nodes are edges of a sampled graph.  [2, n] → [n]"""
+        was_training = self.training
+        self.eval()
+        learned = self._learned()
+        self.train(was_training)
+        return learned.probabilities(pairs)
+
+    def _embed(self) -> Embedding:
+        embedding: Embedding = self.encoder(self.features, self.adjacency, self._generator)
+        return embedding
+
+    def _learned(self) -> LearnedEdges:
+        prepared = EdgeDistribution.of(self.config).prepare(self._embed().z)
+        return LearnedEdges.of(self.config, prepared, self.adjacency)

@@ -1,0 +1,175 @@
+r"""Samples of GAug-O's graphs with their gradient, by two engines of one meaning.
+
+``dense`` holds all pairs and leaves the gradient to autograd. ``blocked`` goes through the pairs
+tile by tile: the forward pass keeps the edges that it hits, the backward pass makes each tile
+and its noise anew. Memory is that of a tile and of the edges.
+
+A layer that sums over the neighbors, $O = A' H$, has the gradient
+$\partial L / \partial A'_{ij} = \langle G_i, H_j \rangle$ with $G = \partial L / \partial O$, for
+every pair, an edge or not. The layers' G and H side by side make a tile of the whole gradient
+one small matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from gaug.graph.adjacency import Adjacency, symmetric_pattern
+from gaug.graph.caching import cached_with_gradient
+from gaug.graph.sparse import Pattern, multiply
+from gaug.methods.gaug_o.all_pairs import AllPairs
+from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
+from gaug.methods.gaug_o.sampled_adjacency import DenseSample, SampledAdjacency
+from gaug.pairs.noise import row_keys, row_noise
+from gaug.pairs.tiles import TILE
+
+# The gradient of each sum and what was summed.
+_Factors = list[tuple[Tensor, Tensor]]
+
+
+def sample_dense(
+    z: Tensor, original: Adjacency, distribution: EdgeDistribution, seed: int
+) -> DenseSample:
+    """A sample that holds all pairs; the reference of `sample_blocked`.
+
+    Args:
+        z: Embeddings from `EdgeDistribution.prepare`.  [N, d]
+        original: The graph as it is.
+        distribution: What to sample from.
+        seed: Seed of the noise.
+    """
+    p = distribution.of_all(z, original.pattern)
+    noise = torch.full_like(p, 0.5)
+    if distribution.sampling == "bernoulli":
+        keys = row_keys(seed, z.size(0)).to(z.device)
+        noise = row_noise(keys, 0, z.size(0))
+    relaxed = distribution.relaxed(p, noise)
+    hard = (noise < p).to(p.dtype)
+    upper = (hard + (relaxed - relaxed.detach())).triu(diagonal=1)
+    return DenseSample(upper + upper.t())
+
+
+def sample_blocked(
+    z: Tensor,
+    original: Adjacency,
+    distribution: EdgeDistribution,
+    seed: int,
+    tile: int = TILE,
+) -> BlockedSample:
+    """The sample of `sample_dense`, and its gradient, without a matrix of all pairs.
+
+    Args:
+        z: Embeddings from `EdgeDistribution.prepare`.  [N, d]
+        original: The graph as it is.
+        distribution: What to sample from.
+        seed: Seed of the noise.
+        tile: Nodes along a side of a tile; changes memory and speed only.
+    """
+    pairs = AllPairs(original, distribution, seed, tile)
+    return BlockedSample(z, symmetric_pattern(pairs.sample(z.detach()), z.size(0)), pairs)
+
+
+class BlockedSample(SampledAdjacency):
+    """The edges that were hit; the gradient of a sum over neighbors reaches every pair.
+
+    Args:
+        z: Prepared embeddings, which carry gradient.  [N, d]
+        pattern: The edges, in both directions.
+        all_pairs: What they were sampled from.
+    """
+
+    def __init__(self, z: Tensor, pattern: Pattern, all_pairs: AllPairs) -> None:
+        super().__init__(pattern)
+        self._z = z
+        self._all_pairs = all_pairs
+        self._factors: _Factors = []
+        # A link of the graph of autograd: its backward pass comes after those of all sums.
+        self._link: Tensor = _Link.apply(z, self._factors, all_pairs)  # type: ignore[no-untyped-call]
+
+    @cached_with_gradient
+    def _degrees(self) -> Tensor:
+        return self.sum(self._z.new_ones(self.num_nodes, 1)).squeeze(1)
+
+    @cached_with_gradient
+    def weight(self) -> Tensor:
+        """Ones that carry the gradient of the sampled edges, and of no other pair.  [nnz]
+
+        For models that are not linear in the adjacency, attention for one.
+        """
+        relaxed = self._all_pairs.relaxed_at(self._z, self.pairs)
+        return (1 + (relaxed - relaxed.detach()))[self.pair_of_entry]
+
+    def sum(self, h: Tensor) -> Tensor:
+        """The sum of h over the neighbors of each node.  [N, d]"""
+        total: Tensor = _Sum.apply(self._link, h, self.pattern, self._factors)  # type: ignore[no-untyped-call]
+        return total
+
+    def degrees(self) -> Tensor:
+        """Number of neighbors of each node.  [N]"""
+        return self._degrees
+
+
+class _Link(torch.autograd.Function):
+    """Nothing forward; backward, the gradient of all pairs from what the sums left behind."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, factors: _Factors, all_pairs: AllPairs) -> Tensor:
+        ctx.factors, ctx.all_pairs = factors, all_pairs
+        ctx.save_for_backward(z)
+        return z.new_zeros(())
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *_: Any) -> tuple[Tensor, None, None]:
+        (z,) = ctx.saved_tensors
+        factors = list(ctx.factors)
+        ctx.factors.clear()
+        if not factors or ctx.all_pairs.distribution.alpha == 0:
+            return torch.zeros_like(z), None, None
+        grad = torch.cat([grad for grad, _ in factors], dim=1)
+        value = torch.cat([value for _, value in factors], dim=1)
+        # A pair stands for both directions of its edge.
+        left, right = torch.cat([grad, value], dim=1), torch.cat([value, grad], dim=1)
+        return ctx.all_pairs.gradient(z, left, right), None, None
+
+
+class _Sum(torch.autograd.Function):
+    """The sum over neighbors; what the gradient of the edges needs is left for `_Link`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        link: Tensor,  # noqa: ARG004 – the gradient's way to what made the edges
+        h: Tensor,
+        pattern: Pattern,
+        factors: _Factors,
+    ) -> Tensor:
+        ctx.pattern, ctx.factors = pattern, factors
+        ctx.save_for_backward(h)
+        return multiply(pattern, None, h)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, Tensor | None, None, None]:
+        (grad,) = grads
+        (h,) = ctx.saved_tensors
+        grad_link = grad_h = None
+        if ctx.needs_input_grad[0]:
+            if not ctx.factors:
+                # A pass that does not ask for the embeddings never comes to the link.
+                _at_the_end_of_the_pass(ctx.factors.clear)
+            ctx.factors.append((grad, h))
+            grad_link = grad.new_zeros(())
+        if ctx.needs_input_grad[1]:
+            grad_h = multiply(ctx.pattern, None, grad)
+        return grad_link, grad_h, None, None
+
+
+def _at_the_end_of_the_pass(call: Callable[[], None]) -> None:
+    """Have something called when autograd is done with the backward pass that it is in."""
+    torch.autograd.Variable._execution_engine.queue_callback(call)

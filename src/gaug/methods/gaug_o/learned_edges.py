@@ -1,0 +1,104 @@
+"""What GAug-O has learned about the edges of a graph: probabilities, and graphs drawn from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.errors import DataError
+from gaug.graph.adjacency import Adjacency
+from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
+from gaug.methods.gaug_o.edge_sampling import sample_blocked, sample_dense
+from gaug.methods.gaug_o.memory import SUMMED_EDGE, check_sample
+from gaug.methods.gaug_o.sampled_adjacency import Interpolated
+
+# Pairs whose probabilities are computed at a time, to bound memory.
+_PAIRS_AT_A_TIME = 1 << 18
+
+
+@dataclass(frozen=True)
+class LearnedEdges:
+    """The probability of each pair of nodes of one graph.
+
+    Attributes:
+        prepared: Embeddings from `EdgeDistribution.prepare`.  [N, d]
+        original: The graph as it is.
+        distribution: How they become probabilities.
+        weigh_all: Whether a graph has all pairs with their probabilities as weights, instead of
+            a draw (``variant=no-sampling``).
+        dense: Whether a draw holds all pairs at once (``engine=dense``).
+        edge_bytes: What each edge of a drawn graph takes; one that does not fit is refused.
+    """
+
+    prepared: Tensor
+    original: Adjacency
+    distribution: EdgeDistribution
+    weigh_all: bool = False
+    dense: bool = False
+    edge_bytes: int = SUMMED_EDGE
+
+    @classmethod
+    def of(
+        cls,
+        config: GAugOConfig,
+        prepared: Tensor,
+        original: Adjacency,
+        edge_bytes: int = SUMMED_EDGE,
+    ) -> LearnedEdges:
+        """What was learned with these settings of GAug-O."""
+        return cls(
+            prepared,
+            original,
+            EdgeDistribution.of(config),
+            weigh_all=config.variant == "no-sampling",
+            dense=config.engine == "dense",
+            edge_bytes=edge_bytes,
+        )
+
+    @torch.no_grad()
+    def probabilities(self, pairs: Tensor) -> Tensor:
+        """P of pairs of nodes, which a sample joins with that probability.  [2, n] → [n]
+
+        With ``variant=rounding`` a sample joins those above one half, and no others.
+        """
+        pairs = torch.as_tensor(pairs)
+        if pairs.dim() != 2 or pairs.size(0) != 2:
+            raise DataError(f"pairs must have shape [2, n], got {list(pairs.shape)}.")
+        if pairs.is_floating_point():
+            raise DataError(f"pairs must hold whole numbers, got {pairs.dtype}.")
+        num_nodes = self.original.num_nodes
+        outside = pairs[(pairs < 0) | (pairs >= num_nodes)]
+        if outside.numel():
+            raise DataError(
+                f"pairs must hold node ids from 0 to {num_nodes - 1}, got {int(outside[0])}."
+            )
+        ordered = pairs.long().to(self.prepared.device).sort(dim=0).values
+        p = torch.cat(
+            [
+                self.distribution.of_pairs(self.prepared, part, self.original.pairs)
+                for part in torch.split(ordered, _PAIRS_AT_A_TIME, dim=1)
+            ]
+        )
+        return torch.where(ordered[0] == ordered[1], 0.0, p.clamp(0, 1))
+
+    def sample(self, seed: int) -> Adjacency:
+        """A graph that carries gradient to the embeddings."""
+        if self.weigh_all:
+            return Interpolated(self.prepared, self.original, self.distribution)
+        expected = self.distribution.expected_edges(self.prepared, self.original.num_pairs)
+        if expected is not None:
+            check_sample(expected, self.original.num_nodes, self.edge_bytes)
+        sample = sample_dense if self.dense else sample_blocked
+        return sample(self.prepared, self.original, self.distribution, seed)
+
+    @torch.no_grad()
+    def sample_graph(self, seed: int) -> Data:
+        """A graph as a list of edges, without features and labels."""
+        data = self.sample(seed).to_data()
+        if not self.weigh_all:
+            del data.edge_weight  # ones
+        return data

@@ -1,0 +1,87 @@
+"""GAug-O as a method: what it is, which graphs it takes, and the classifier that it gives."""
+
+from __future__ import annotations
+
+import torch
+from torch_geometric.data import Data
+
+from gaug.classifier.facts import GraphInfo
+from gaug.errors import DataError
+from gaug.methods.gaug_o.classifier import LearnedEdgesClassifier
+from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.methods.gaug_o.memory import check_settings, edge_bytes
+from gaug.methods.gaug_o.run import GAugORun
+from gaug.methods.method import Method, Trained
+from gaug.training.hooks import Visible
+from gaug.training.loop import OnEpoch
+
+
+class GAugO(Method[GAugOConfig]):
+    r"""GAug-O (the paper's section 4.2): train through graphs that the edge predictor samples.
+
+    An edge predictor gives probabilities M, mixed with the graph to
+    $P = \alpha M + (1 - \alpha) A$. Each epoch samples a graph from P (see
+    `gaug.methods.gaug_o.edge_distribution`), trains the classifier on it, and trains the
+    predictor on $L = L_{nc} + \beta L_{ep}$: the classification loss through the sample, and the
+    weighted cross-entropy of all pairs (`gaug.edge_predictors.edge_loss`). Both are pretrained
+    alone, and optimizers start afresh after that. Inference is on the original graph.
+
+    The gradient of the classification loss reaches every pair, sampled or not, for classifiers
+    that sum over neighbors (GCN, GraphSAGE, JK-Net), but for those of a probability of 0 or 1,
+    where the relaxed sample is flat; for GAT and modules of users it reaches the
+    sampled edges. With ``variant=no-sampling`` every pair is used with its probability as weight,
+    by GAT and modules of users too; a list of all pairs for the latter takes memory of N×N.
+
+    With a warm-up of w > 0 the predictor's learning rate goes from 0 to its full value over the
+    epochs along the part of a sigmoid from -w to w.
+
+    Differs from the paper: its printed sample, log P plus one Gumbel variable, would give an edge
+    with probability $1 - e^{-P}$; here it is P. Its printed M, the sigmoid of inner products,
+    joins half of all pairs if embeddings are not negative; by default the inner products are
+    divided by the greatest one, and ``edge_probability=sigmoid`` is the printed form, with
+    embeddings of any sign; half of all pairs as edges take memory of N×N.
+
+    Arguments are those of every method; see `gaug.methods.method.Method`.
+    """
+
+    config_type = GAugOConfig
+
+    def max_epochs(self, training_epochs: int) -> int:
+        """Epochs at most: those of the predictor and of the classifier alone, and of both."""
+        alone = self.config.pretrain_classifier_epochs
+        if self.config.variant != "random":
+            alone += self.config.pretrain_predictor_epochs
+        return alone + training_epochs
+
+    def prepare(self, visible: Visible, seed: int) -> GAugO:
+        """Check that the graph will do; each run trains a predictor of its own."""
+        if visible.adjacency.weight is not None:
+            raise DataError(
+                "GAug-O samples edges that are there or not, but this graph has edge weights."
+                " Drop them (--column drop=weight for a file, data.edge_weight = None in Python),"
+                " or take --method gaug-m."
+            )
+        if visible.adjacency.num_pairs == 0:
+            raise DataError("GAug-O learns from edges, but this graph has none.")
+        check_settings(self.config, visible.adjacency.num_nodes, self.choice)
+        return self
+
+    def start(self, visible: Visible, generator: torch.Generator) -> GAugORun:
+        """Open one run."""
+        return GAugORun(visible, generator, self.config, edge_bytes(self.choice))
+
+    def fit(
+        self,
+        data: Data,
+        *,
+        info: GraphInfo | None = None,
+        threads: int = 1,
+        on_epoch: OnEpoch | None = None,
+    ) -> LearnedEdgesClassifier:
+        """Train once; the classifier can also be asked about edges. See `Method.fit`."""
+        return self._classifier(self._train(data, info or GraphInfo(), threads, on_epoch))
+
+    def _classifier(self, trained: Trained) -> LearnedEdgesClassifier:
+        run = trained.result.run
+        assert isinstance(run, GAugORun)
+        return LearnedEdgesClassifier(trained.fitted(), run.learned_edges())

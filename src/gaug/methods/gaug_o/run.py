@@ -1,0 +1,245 @@
+"""One run of GAug-O: pretraining, joint training through sampled graphs, and what it came to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.errors import TrainingError
+from gaug.graph.adjacency import Adjacency
+from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
+from gaug.methods.gaug_o.edge_encoder import EdgeEncoder, Embedding
+from gaug.methods.gaug_o.edge_judge import EdgeJudge
+from gaug.methods.gaug_o.learned_edges import LearnedEdges
+from gaug.methods.gaug_o.warmup import warmed_up
+from gaug.seeding import draw_seed
+from gaug.training.best_epoch import finite_weights
+from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
+
+# An AUC up to which a predictor that was taught to tell edges from other pairs has not learned it.
+_NEARLY_CHANCE = 0.55
+
+
+class GAugORun(AugmentedRun):
+    """One run of GAug-O; after training it can be asked for probabilities and graphs.
+
+    Args:
+        visible: What the method may see.
+        generator: Source of the noise.
+        config: The settings.
+        edge_bytes: What each edge of a sampled graph takes with the model at hand.
+    """
+
+    rate_setting = "edge_learning_rate"
+
+    def __init__(
+        self,
+        visible: Visible,
+        generator: torch.Generator,
+        config: GAugOConfig,
+        edge_bytes: int,
+    ) -> None:
+        super().__init__(visible, generator)
+        self.config = config
+        self.edge_bytes = edge_bytes
+        self.learns = config.variant != "random"
+        self.beta = 0.0 if config.variant == "no-edge-loss" else config.beta
+        self.distribution = EdgeDistribution.of(config)
+        if config.alpha == 0:
+            self.warning = (
+                "GAug-O changed no edge: with alpha=0 it samples the original graph. Raise alpha."
+            )
+        elif config.variant == "rounding" and config.alpha < 0.5:
+            self.warning = (
+                f"GAug-O changed no edge: with alpha={config.alpha:g} the probabilities of edges"
+                " stay above one half, and those of other pairs below. Raise alpha above 0.5, or"
+                " take another variant."
+            )
+        self.encoder = EdgeEncoder.of(config, int(visible.features.shape[1])).to(
+            visible.labels.device
+        )
+        self.judge = EdgeJudge(visible.adjacency)
+        self._embedding: Embedding | None = None
+        self._edge_loss = 0.0
+        self._reached = False
+        self._best: dict[str, Tensor] | None = None
+
+    def next_round(self, previous: RoundResult | None) -> Round | None:
+        """Pretraining, if asked for, then joint training from its weights."""
+        if previous is None:
+            if self.learns:
+                self._pretrain()
+            if self.config.pretrain_classifier_epochs:
+                return Round(
+                    self.visible.adjacency,
+                    epochs=self.config.pretrain_classifier_epochs,
+                    pretraining=True,
+                )
+        if previous is None or previous.round.pretraining:
+            self.optimizer = self._new_optimizer()
+            return Round(self.visible.adjacency, keep_weights=previous is not None)
+        return None
+
+    def training_graph(self, current: Round, epoch: int) -> Adjacency:
+        """The original graph in pretraining, then a new sample each epoch."""
+        self._embedding = None
+        if current.pretraining:
+            return current.adjacency
+        assert current.epochs is not None, "the loop settles the number of epochs"
+        rate = warmed_up(epoch, current.epochs, self.config.warmup)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate * self.config.edge_learning_rate
+        if not self.learns:
+            return self._sample(self._by_chance())
+        self.encoder.train()
+        self._embedding = self._embed()
+        # A tensor of its own, which the edge loss does not touch.
+        z = self._embedding.z
+        prepared = self.distribution.prepare(z).view_as(z)
+        prepared.register_hook(self._note_gradient)  # type: ignore[no-untyped-call]
+        return self._sample(prepared)
+
+    def extra_loss(self) -> Tensor | None:
+        """The edge loss, weighted."""
+        if self._embedding is None:
+            return None
+        z = self._embedding.z
+        if not bool(torch.isfinite(z).all()):
+            # The sample would not show it: no comparison with NaN holds, and no pair is joined.
+            return z.new_tensor(math.nan)
+        if self.beta == 0:
+            return None
+        loss = self.encoder.loss(self._embedding, self.visible.adjacency)
+        self._edge_loss = loss.item()
+        return self.beta * loss
+
+    def after_step(self) -> None:
+        """The step of the edge predictor."""
+        if self._embedding is not None:
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+    def on_best(self) -> None:
+        """Keep the predictor of the best epoch, unless it is broken: validation does not see it."""
+        self._best = finite_weights(self.encoder) or self._best
+
+    def combine(self, results: Sequence[RoundResult]) -> Tensor:
+        """Class probabilities of joint training; the predictor goes back to its best epoch."""
+        self._embedding = None
+        if self._best is not None:
+            self.encoder.load_state_dict(self._best)
+        self.warning = self.warning or self._flaw()
+        return super().combine(results)
+
+    def log(self) -> dict[str, float]:
+        """The edge loss, whether it counts or not, the edge AUC, and the predictor's rate."""
+        if self._embedding is None:
+            return {}
+        if self.beta == 0:
+            with torch.no_grad():
+                loss = self.encoder.loss(self._embedding, self.visible.adjacency)
+            self._edge_loss = loss.item()
+        row = {
+            "edge_learning_rate": self.optimizer.param_groups[0]["lr"],
+            "edge_loss": self._edge_loss,
+        }
+        auc = self.judge.auc(self._embedding.z)
+        if auc is not None:
+            row["edge_auc"] = auc
+        return row
+
+    def edge_probabilities(self, pairs: Tensor) -> Tensor:
+        """P of pairs of nodes, which a sample joins with that probability.  [2, n] → [n]"""
+        return self.learned_edges().probabilities(pairs)
+
+    def sample_graph(self) -> Data:
+        """A new graph from the probabilities: its edges, without features and labels.
+
+        With ``variant=no-sampling`` it has all pairs, with their probabilities as ``edge_weight``.
+        """
+        return self.learned_edges().sample_graph(draw_seed(self.generator))
+
+    @torch.no_grad()
+    def learned_edges(self) -> LearnedEdges:
+        """What the predictor has learned about the edges, as it is now."""
+        return LearnedEdges.of(self.config, self._prepared(), self.visible.adjacency)
+
+    def _flaw(self) -> str | None:
+        """What is wrong with what the predictor has learned."""
+        if not self.learns:
+            return None
+        prepared = self._prepared()
+        if not bool(torch.isfinite(prepared).all()):
+            return (
+                "GAug-O's edge predictor is broken: it gives probabilities that are not numbers."
+                " Try a lower edge_learning_rate."
+            )
+        auc = self.judge.auc(prepared)
+        blind = self.beta > 0 and auc is not None and auc < _NEARLY_CHANCE
+        if blind or not bool(prepared.any()):
+            return (
+                "GAug-O's edge predictor has learned nothing: it tells edges from other pairs no"
+                " better than chance. Scale features by column if they are not"
+                " (feature_scaling=columns), or lower edge_learning_rate."
+            )
+        if not self._reached:
+            return (
+                "The classification loss did not reach GAug-O's edge predictor: the model does not"
+                " use edge_weight. Multiply messages by it, as GraphConv does and SAGEConv does"
+                " not."
+            )
+        return None
+
+    def _note_gradient(self, _: Tensor) -> None:
+        self._reached = True
+
+    def _embed(self) -> Embedding:
+        embedding: Embedding = self.encoder(
+            self.visible.features, self.visible.adjacency, self.generator
+        )
+        return embedding
+
+    def _prepared(self) -> Tensor:
+        """Embeddings of the predictor as it is, without what is random in training."""
+        if not self.learns:
+            return self._by_chance()
+        self.encoder.eval()
+        return self.distribution.prepare(self._embed().z)
+
+    def _by_chance(self) -> Tensor:
+        """Embeddings by which every pair is as likely as an edge is in this graph.  [N, 1]"""
+        adjacency = self.visible.adjacency
+        num_nodes = adjacency.num_nodes
+        share = adjacency.num_pairs / (num_nodes * (num_nodes - 1) / 2)
+        return torch.full((num_nodes, 1), share**0.5, device=adjacency.pattern.col.device)
+
+    def _sample(self, prepared: Tensor) -> Adjacency:
+        # Where every pair is weighed there is nothing to draw.
+        seed = 0 if self.config.variant == "no-sampling" else draw_seed(self.generator)
+        learned = LearnedEdges.of(self.config, prepared, self.visible.adjacency, self.edge_bytes)
+        return learned.sample(seed)
+
+    def _new_optimizer(self) -> torch.optim.Adam:
+        return torch.optim.Adam(
+            self.encoder.parameters(), lr=self.config.edge_learning_rate, fused=True
+        )
+
+    def _pretrain(self) -> None:
+        optimizer = self._new_optimizer()
+        self.encoder.train()
+        for epoch in range(1, self.config.pretrain_predictor_epochs + 1):
+            loss = self.encoder.loss(self._embed(), self.visible.adjacency)
+            if not bool(torch.isfinite(loss)):
+                raise TrainingError(
+                    f"The edge predictor's loss became {loss.item()} in epoch {epoch} of its"
+                    " pretraining. Try a lower edge_learning_rate."
+                )
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            optimizer.zero_grad()  # joint training starts without a gradient of pretraining
+            self.tell_epoch()

@@ -1,0 +1,1 @@
+"""From a plan to records: one path for everything that trains repeatedly."""

@@ -1,0 +1,78 @@
+"""Attention to all nodes, block by block, against attention over a list of all pairs."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+import gaug.graph.attention
+from gaug.graph.attention import attend, attend_to_all
+from gaug.graph.sparse import Pattern
+
+HEADS, NODES, WIDTH = 2, 7, 3
+
+
+def inputs(seed: int = 0) -> list[Tensor]:
+    """What is attended to, both parts of the logits, and a weight for every pair."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = [(HEADS, NODES, WIDTH), (HEADS, NODES), (HEADS, NODES)]
+    parts = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
+    weights = torch.rand(NODES, NODES, generator=generator, dtype=torch.float64) + 0.1
+    return [part.requires_grad_() for part in (*parts, weights)]
+
+
+def listed(z: Tensor, target: Tensor, source: Tensor, weights: Tensor) -> Tensor:
+    """Every node lists all nodes."""
+    crow = torch.arange(0, NODES * NODES + 1, NODES)
+    pattern = Pattern(crow, torch.arange(NODES).repeat(NODES), NODES, symmetric=True)
+    return attend(pattern, z, target, source, weights.flatten())
+
+
+@pytest.fixture(params=[1, 3, 100])
+def rows_of_a_block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Nodes that attend at a time: one, some, with fewer in the last block, or all."""
+    rows: int = request.param
+    monkeypatch.setattr(gaug.graph.attention, "_BLOCK", rows * HEADS * NODES)
+    return rows
+
+
+def test_attention_to_all_is_that_over_a_list_of_all_pairs(rows_of_a_block: int) -> None:
+    parts = inputs()
+    *others, weights = parts
+    results = []
+    for output in (listed(*parts), attend_to_all(lambda rows: weights[rows], *others)):
+        grads = torch.autograd.grad((output**3).sum(), parts)
+        results.append([output, *grads])
+    torch.testing.assert_close(results[0], results[1])
+
+
+def test_a_weight_of_0_takes_a_node_away(rows_of_a_block: int) -> None:
+    *others, weights = inputs()
+    weights = weights.detach()
+    weights[:, 2] = 0
+    weights[2, 2] = 1
+    z, *scores = others
+    without = attend_to_all(lambda rows: weights[rows], z, *scores)
+    not_2 = torch.arange(NODES) != 2
+    gradient = torch.autograd.grad(without[:, not_2].sum(), z)[0]
+    assert bool((gradient[:, 2] == 0).all())
+    moved = z.detach().clone()
+    moved[:, 2] += 100
+    changed = attend_to_all(lambda rows: weights[rows], moved, *scores)
+    torch.testing.assert_close(without[:, not_2], changed[:, not_2])
+    assert bool((changed[:, 2] > without[:, 2] + 1).all())  # it sees itself
+
+
+def test_the_backward_pass_drops_what_the_forward_pass_dropped(rows_of_a_block: int) -> None:
+    *others, weights = inputs()
+
+    def attend_with_dropout(*parts: Tensor) -> Tensor:
+        torch.manual_seed(3)
+        return attend_to_all(lambda rows: parts[3][rows], *parts[:3], dropout=0.5)
+
+    with torch.random.fork_rng(devices=[]):
+        kept = attend_with_dropout(*others, weights)
+        assert torch.autograd.gradcheck(attend_with_dropout, (*others, weights))
+    whole = attend_to_all(lambda rows: weights[rows], *others)
+    assert not torch.allclose(kept, whole)
