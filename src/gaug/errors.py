@@ -13,7 +13,17 @@ _LONGEST_REASON = 200
 
 
 class GaugError(Exception):
-    """Base of all errors raised on purpose."""
+    """Base of all errors raised on purpose.
+
+    Args:
+        message: One line for a person, in the words of the library.
+        topic: What it is about, where another way of calling has a remedy of its own: the command
+            line adds the option that helps, see `gaug.cli.remedies`.
+    """
+
+    def __init__(self, message: str = "", *, topic: str | None = None) -> None:
+        super().__init__(message)
+        self.topic = topic
 
 
 class ConfigError(GaugError, ValueError):

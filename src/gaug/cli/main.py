@@ -14,6 +14,7 @@ from gaug.cli.demo import demo
 from gaug.cli.fit import fit
 from gaug.cli.inspect import inspect
 from gaug.cli.predict import predict
+from gaug.cli.remedies import with_remedy
 from gaug.cli.reproduce import reproduce_app
 from gaug.cli.search import search
 from gaug.cli.settings import settings
@@ -63,7 +64,7 @@ def main() -> None:
     except GaugError as error:
         if options.state.debug:
             raise
-        print(f"gaug: {error}", file=sys.stderr)
+        print(f"gaug: {with_remedy(error)}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
     except (MemoryError, RuntimeError) as error:
         no_memory = isinstance(error, MemoryError) or "allocate memory" in str(error)

@@ -238,7 +238,7 @@ class _Trainer:
             return {}
         if self.task.multilabel:  # there are no edges within a class
             return {"edges": pairs.size(1)}
-        return edge_counts(pairs, self.task.labels)
+        return dict(edge_counts(pairs, self.task.labels))
 
     @torch.no_grad()
     def _validate(self, model: nn.Module, adjacency: Adjacency) -> tuple[float, float]:
