@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+import math
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
-from gaug.edge_predictors import PredictorConfig
-from gaug.edge_predictors.gae import GAEConfig
+from gaug.choosing.engine import Proposer
+from gaug.choosing.trial import Trial
+from gaug.edge_predictors.config import GAEConfig
 from gaug.graph.matrices import to_scipy_features
 from gaug.graph.sparse import SparseMatrix
-from gaug.methods import (
-    DropEdgeConfig,
-    GAugMConfig,
-    GAugOConfig,
-    MethodConfig,
-    NoAugmentationConfig,
-    part_configs,
-)
+from gaug.methods.dropedge.config import DropEdgeConfig
+from gaug.methods.gaug_m.config import GAugMConfig
+from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.methods.none.config import NoAugmentationConfig
 from gaug.models.base import Features
-from gaug.training.loop import TrainingConfig
+from gaug.runs.plan import Plan
+from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.task import Task
+
+# Faster than most machines are, so that only what is hopeless is left out beforehand.
+_PAIRS_PER_SECOND = 1e8
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,6 @@ class Candidate:
     config: MethodConfig
 
     @property
-    def parts(self) -> dict[str, PredictorConfig]:
-        """Settings of its edge predictors, by name."""
-        return part_configs(self.config)
-
-    @property
     def changed(self) -> list[str]:
         """The predictor and the settings that are not the default, as ``name=value``."""
         plain = type(self.config)()
@@ -46,17 +46,22 @@ class Candidate:
             if one.name == "predictor" or getattr(self.config, one.name) != getattr(plain, one.name)
         ]
 
-    @property
-    def options(self) -> str:
-        """How to ask for it on the command line."""
-        settings = "".join(f" --set {assignment}" for assignment in self.changed)
-        return f"--method {self.config.name}{settings}"
+    def trial(self, plan: Plan) -> Trial:
+        """The trial of this candidate, all else as planned."""
+        settings = self.config.to_dict()
+        return Trial(str(self), plan.with_method(self.config), settings)
 
-    def passes(self, training: TrainingConfig) -> int:
+    def least_seconds(self, num_nodes: int, training: TrainingConfig) -> float:
+        """What a trial takes at least on a fast machine, by the pairs of nodes that it looks at."""
+        pairs = num_nodes * (num_nodes - 1) / 2
+        return self._passes(training) * pairs / _PAIRS_PER_SECOND
+
+    def _passes(self, training: TrainingConfig) -> int:
         """How often it looks at all pairs of nodes, in the first run at least."""
         match self.config:
             case GAugMConfig():
-                return GAEConfig().predictor_epochs if "gae" in self.parts else 1
+                uses_gae = "gae" in self.config.predictor_configs()
+                return GAEConfig().predictor_epochs if uses_gae else 1
             case GAugOConfig():
                 # With patience the epochs may be as few as these.
                 joint = min(training.epochs, training.patience or training.epochs)
@@ -65,14 +70,6 @@ class Candidate:
 
     def __str__(self) -> str:
         return " ".join([self.config.name, *self.changed])
-
-
-@dataclass(frozen=True)
-class Omission:
-    """A candidate that was not tried to the end, and why, as the rest of a sentence."""
-
-    candidate: Candidate
-    reason: str
 
 
 def _mended(predictor: str, add_fraction: float, remove_fraction: float) -> Candidate:
@@ -97,38 +94,74 @@ GAE = _mended("gae", 0.3, 0.0)
 DROPEDGE = Candidate(DropEdgeConfig())
 GAUG_O = Candidate(GAugOConfig())
 
-#: What is tried, in this order: the plain model, then the cheap and promising before the dear.
-CANDIDATES = (NONE, FEATURES, SMOOTHED, STRUCTURE, DROPEDGE, GAE, GAUG_O)
+#: What is tried after the plain model, in this order: the cheap and promising before the costly.
+CANDIDATES = (FEATURES, SMOOTHED, STRUCTURE, DROPEDGE, GAE, GAUG_O)
 
 
-@dataclass(frozen=True)
-class Applicable:
-    """The candidates for a graph, and those that have no meaning on it."""
+class CandidateList(Proposer):
+    """Proposes candidates one after the other, as long as there is time.
 
-    candidates: list[Candidate] = field(default_factory=list)
-    omissions: list[Omission] = field(default_factory=list)
+    Args:
+        plan: Everything but the method.
+        task: Its graph.
+        candidates: What to try, in this order.
+        deadline: When to stop, on the clock of `time.monotonic`.
+
+    Attributes:
+        left_out: Candidates that were not proposed, with the reason.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        task: Task,
+        candidates: Sequence[Candidate] = CANDIDATES,
+        deadline: float = math.inf,
+    ) -> None:
+        self.plan = plan
+        self.num_nodes = task.adjacency.num_nodes
+        self.deadline = deadline
+        self.left_out: list[Trial] = []
+        self._waiting: deque[Candidate] = deque()
+        for candidate in candidates:
+            reason = unsuitable(candidate, task)
+            if reason is None:
+                self._waiting.append(candidate)
+            else:
+                self._leave_out(candidate, reason)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def propose(self) -> list[Trial]:
+        """The next candidate that there is time for."""
+        while self._waiting:
+            candidate = self._waiting.popleft()
+            left = self.deadline - time.monotonic()
+            if left > candidate.least_seconds(self.num_nodes, self.plan.training):
+                return [candidate.trial(self.plan)]
+            reason = "it would take longer than the time left" if left > 0 else "no time was left"
+            self._leave_out(candidate, reason)
+        return []
+
+    def _leave_out(self, candidate: Candidate, reason: str) -> None:
+        trial = candidate.trial(self.plan)
+        self.left_out.append(Trial(trial.name, trial.plan, trial.settings, failure=reason))
 
 
-def applicable(task: Task) -> Applicable:
-    """Which candidates apply to a graph."""
-    found = Applicable()
-    for candidate in CANDIDATES:
-        reason = None
-        if candidate is FEATURES and not compares_nodes(task.features):
-            reason = "no two nodes have a feature in common, or all have the same ones"
-        if candidate is GAUG_O and task.adjacency.weight is not None:
-            reason = "GAug-O samples edges that are there or not, and these have weights"
-        if reason is None:
-            found.candidates.append(candidate)
-        else:
-            found.omissions.append(Omission(candidate, reason))
-    return found
+def unsuitable(candidate: Candidate, task: Task) -> str | None:
+    """Why a candidate has no meaning on a graph, as the rest of a sentence; None if it has one."""
+    if candidate is FEATURES and not compares_nodes(task.features):
+        return "no two nodes have a feature in common, or all have the same ones"
+    if candidate is GAUG_O and task.adjacency.weight is not None:
+        return "GAug-O samples edges that are there or not, and these have weights"
+    return None
 
 
 def compares_nodes(features: Features) -> bool:
     """Whether features make some nodes more alike than others; a one-hot id of each does not.
 
-    It takes one that is not zero at two nodes at least and not the same at all.
+    It takes one that is not zero for at least two nodes and not the same for all.
     """
     if isinstance(features, SparseMatrix):
         matrix = to_scipy_features(features.to_torch().cpu())

@@ -1,14 +1,16 @@
-"""Settings of a method chosen on validation nodes: a small grid, searched stage by stage."""
+"""A small grid of settings, searched stage by stage."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gaug.runs.plan import spread
-from gaug.runs.store import RunRecord
+from gaug.choosing.engine import Proposer
+from gaug.choosing.trial import Trial
+from gaug.errors import TrainingError
+from gaug.runs.plan import Plan
 
 Settings = dict[str, Any]
 
@@ -34,71 +36,75 @@ class Stage:
         return [dict(zip(self.values, values, strict=True)) for values in products]
 
 
-@dataclass(frozen=True)
-class Trial:
-    """Settings that were tried, and how they did on the validation nodes."""
-
-    settings: Settings
-    val_scores: list[float]
-
-    @property
-    def val_mean(self) -> float:
-        """Mean validation micro-F1 in percent."""
-        return sum(self.val_scores) / len(self.val_scores)
-
-    @property
-    def val_deviation(self) -> float:
-        """Its sample standard deviation."""
-        return spread(self.val_scores)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The settings with the best mean validation score, and everything that was tried."""
-
-    settings: Settings
-    trials: list[Trial]
-
-
-def choose_settings(
-    stages: Sequence[Stage],
-    run: Callable[[Settings], list[RunRecord]],
-    on_trial: Callable[[int], None] | None = None,
-) -> Choice:
-    """Search the stages in order, each from the best settings of the stage before.
+class StagedGrid(Proposer):
+    """Proposes the stages in order, each from the best settings of the stage before.
 
     Searching predictor and fractions in turn takes the sum of their numbers of values where a full
-    grid takes the product. Test scores are not looked at; a tie goes to what was tried first.
+    grid takes the product. A tie goes to what was tried first.
 
     Args:
+        plan: Everything but what is searched.
         stages: What to try; together they give every setting that matters a value.
-        run: Trains with these settings and gives the records.
-        on_trial: Called with how many of `count_trials` are done.
 
-    >>> from gaug.runs.store import RunRecord
-    >>> def run(settings):
-    ...     return [RunRecord(val_score=10 * settings["a"] - settings["b"])]
-    >>> stages = [Stage({"a": [1, 2]}, over=[{"b": 3}, {"b": 4}]), Stage({"b": [3, 0, 5]})]
-    >>> choose_settings(stages, run).settings
-    {'a': 2, 'b': 0}
+    Attributes:
+        chosen: The best settings of the stages that are over.
+        trials: What was tried.
     """
-    chosen: Settings = {}
-    trials: list[Trial] = []
-    for stage in stages:
-        best: Trial | None = None
+
+    def __init__(self, plan: Plan, stages: Sequence[Stage]) -> None:
+        self.plan = plan
+        self.stages = list(stages)
+        self.chosen: Settings = {}
+        self.trials: dict[str, Trial] = {}
+        self._under_way: Stage | None = None
+
+    def propose(self) -> list[Trial]:
+        """All trials of the next stage that were not tried before."""
+        while True:
+            if self._under_way is not None:
+                self.chosen = self._best(self._under_way)
+                self._under_way = None
+            if not self.stages:
+                return []
+            stage = self._under_way = self.stages.pop(0)
+            wanted = [
+                self.chosen | values | others
+                for values in stage.combinations()
+                for others in stage.over
+            ]
+            trials = {_text(settings): self._trial(settings) for settings in wanted}
+            missing = [trial for name, trial in trials.items() if name not in self.trials]
+            if missing:
+                return missing
+
+    def learn(self, trial: Trial) -> None:
+        """Take note of a trial."""
+        self.trials[trial.name] = trial
+
+    def release(self, trial: Trial) -> None:
+        """A trial that ran out of time counts as not tried, and its stage is not over."""
+        self._under_way = None
+        self.stages = []
+
+    def _trial(self, settings: Settings) -> Trial:
+        texts = [f"{name}={value}" for name, value in settings.items()]
+        return Trial(_text(settings), self.plan.with_settings(texts), settings)
+
+    def _best(self, stage: Stage) -> Settings:
+        best: tuple[float, Settings] | None = None
+        failure = None
         for values in stage.combinations():
-            scores: list[float] = []
-            for others in stage.over:
-                trial = _trial(chosen | values | others, trials, run)
-                scores += trial.val_scores
-                if on_trial is not None:
-                    on_trial(len(trials))
-            candidate = Trial(chosen | values, scores)
-            if best is None or candidate.val_mean > best.val_mean:
-                best = candidate
-        assert best is not None, "a stage has values"
-        chosen = best.settings
-    return Choice(chosen, trials)
+            trials = [self.trials[_text(self.chosen | values | others)] for others in stage.over]
+            if not all(trial.counts for trial in trials):
+                failure = next(trial.failure for trial in trials if trial.failure)
+                continue
+            scores = [score for trial in trials if trial.scores for score in trial.scores.values]
+            mean = sum(scores) / len(scores)
+            if best is None or mean > best[0]:
+                best = (mean, self.chosen | values)
+        if best is None:
+            raise TrainingError(f"No settings of the grid could be run: {failure}")
+        return best[1]
 
 
 def count_trials(stages: Sequence[Stage]) -> int:
@@ -110,13 +116,5 @@ def count_trials(stages: Sequence[Stage]) -> int:
     return sum(len(stage.combinations()) * len(stage.over) for stage in stages)
 
 
-def _trial(
-    settings: Settings, trials: list[Trial], run: Callable[[Settings], list[RunRecord]]
-) -> Trial:
-    """What was tried with these settings, or else a new trial."""
-    for trial in trials:
-        if trial.settings == settings:
-            return trial
-    scores = [record.val_score for record in run(settings)]
-    trials.append(Trial(settings, [score for score in scores if score is not None]))
-    return trials[-1]
+def _text(settings: Settings) -> str:
+    return " ".join(f"{name}={value}" for name, value in settings.items())

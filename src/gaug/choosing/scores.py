@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import statistics
 from dataclasses import dataclass
 
-from gaug.errors import DataError
-from gaug.methods.method import optimization
-from gaug.models.spec import ModelChoice
-from gaug.runs.executors import OnProgress, repeat
 from gaug.runs.summary import mean_and_spread, spread
-from gaug.seeding import run_seed
-from gaug.training.hooks import Augmentation
-from gaug.training.loop import OnEpoch, TrainingConfig, train_run
-from gaug.training.task import Task
 
 
 @dataclass(frozen=True)
@@ -87,72 +78,3 @@ class ValidationScores:
 
     def __str__(self) -> str:
         return mean_and_spread(self.values)
-
-
-def without_test(task: Task) -> Task:
-    """The task without its test nodes; their labels are gone, so that nothing can look at them."""
-    labels = task.labels.clone()
-    labels[task.test] = 0 if task.multilabel else -1
-    return dataclasses.replace(task, labels=labels, test=task.test[:0])
-
-
-def validate_repeatedly(
-    task: Task,
-    choice: ModelChoice,
-    method: Augmentation,
-    training: TrainingConfig,
-    *,
-    runs: int,
-    seed: int = 0,
-    threads: int = 1,
-    on_progress: OnProgress | None = None,
-) -> ValidationScores:
-    """Train repeatedly and score on the validation nodes; test nodes have no part in it.
-
-    The runs are those of `gaug.runs.execute.run_repeatedly` with the same seed.
-
-    Args:
-        task: The graph with its split, laid out, on its device.
-        choice: The model.
-        method: The method, not prepared yet.
-        training: Settings of the loop.
-        runs: Number of runs.
-        seed: Seed that the seeds of all runs derive from.
-        threads: Threads of each run.
-        on_progress: Called now and then with the number of runs done.
-    """
-    if task.val.numel() == 0:
-        raise DataError("Methods are compared on validation nodes, and this graph has none.")
-    hidden = without_test(task)
-    prepared = method.prepare(hidden.visible(), seed)
-    job = _Job(hidden, choice, prepared, training, seed)
-    results = repeat(job, range(runs), workers=1, threads=threads, on_progress=on_progress)
-    return ValidationScores(tuple(score for _, score in results), task.val.numel())
-
-
-@dataclass(frozen=True)
-class _Job:
-    """One run, of which only the validation score is asked for."""
-
-    task: Task
-    choice: ModelChoice
-    method: Augmentation
-    training: TrainingConfig
-    seed: int
-
-    @property
-    def epochs(self) -> int:
-        return self.method.max_epochs(self.training.epochs)
-
-    def __call__(self, run: int, on_epoch: OnEpoch) -> float:
-        result = train_run(
-            self.task,
-            lambda: self.choice.build(self.task.in_features, self.task.num_classes),
-            self.method,
-            optimization(self.choice),
-            self.training,
-            run_seed(self.seed, run),
-            on_epoch=on_epoch,
-        )
-        assert result.val_score is not None, "there are validation nodes"
-        return result.val_score

@@ -1,60 +1,32 @@
-"""Settings of a method searched by Optuna, on validation nodes alone.
-
-What may be searched stands with each setting (`gaug.config.setting`). The sampler is seeded and
-asks for one trial at a time, so a search that is begun again asks for the same settings; what is on
-record is not run again. That is how an interrupted search goes on.
-"""
+"""Settings of a method searched by Optuna, on validation nodes alone."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Collection
+import hashlib
+import json
+import math
+import time
+from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import optuna
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
-from optuna.trial import TrialState
-
-from gaug.choosing.candidates import compares_nodes
-from gaug.choosing.scores import ValidationScores
+from gaug.choosing.candidates import NONE, compares_nodes
+from gaug.choosing.comparison import Comparison
+from gaug.choosing.engine import TRIAL_RUNS, OnTrial, TrialRunner, check_validation
+from gaug.choosing.optuna_study import OptunaStudy
+from gaug.choosing.trial import Trial
 from gaug.config import Searched, searched_settings
-from gaug.data.loaded import LoadedGraph
-from gaug.data.source import split_graph
-from gaug.errors import ConfigError, DataError, TrainingError
-from gaug.methods import METHOD_CONFIGS, NoAugmentationConfig, part_configs
-from gaug.models.base import as_features
-from gaug.runs.plan import Experiment, run_experiment
-from gaug.runs.store import RunRecord, Store
+from gaug.data.config import SplitConfig
+from gaug.errors import ConfigError, TrainingError
+from gaug.methods.registry import METHODS
+from gaug.models.spec import Model, ModelSpec
+from gaug.runs.executors import Executor, local_executor
+from gaug.runs.graphs import Graphs, PlacedPlan
+from gaug.runs.plan import AnyMethod, Graph, Plan
+from gaug.runs.store import Store
 
 #: Trials of a search, where nobody says otherwise.
 TRIALS = 30
-#: Runs of each trial.
-TRIAL_RUNS = 3
-
-
-@dataclass(frozen=True)
-class SearchTrial:
-    """Settings that were tried.
-
-    Attributes:
-        settings: The settings that were searched.
-        scores: How they did on the validation nodes; None if they could not be run.
-        failure: Why they could not.
-    """
-
-    settings: dict[str, Any]
-    scores: ValidationScores | None
-    failure: str | None = None
-
-    def __str__(self) -> str:
-        return " ".join(f"{name}={value}" for name, value in self.settings.items())
 
 
 @dataclass(frozen=True)
@@ -62,185 +34,192 @@ class SearchResult:
     """What a search found.
 
     Attributes:
-        experiment: The experiment with the best settings.
-        best: The trial that they are from.
-        plain: The same model without augmentation, on the validation nodes.
-        trials: All trials, in the order in which they were run.
+        comparison: Everything that was tried, beside no augmentation.
+        importances: How much each setting decides the score, adding up to 1.
+        study: Name of the Optuna study.
     """
 
-    experiment: Experiment
-    best: SearchTrial
-    plain: ValidationScores
-    trials: list[SearchTrial]
-
-    def ranked(self) -> list[SearchTrial]:
-        """The different settings that could be run, the best first."""
-        run = {str(trial): trial for trial in self.trials if trial.scores is not None}
-        return sorted(run.values(), key=_mean, reverse=True)
+    comparison: Comparison
+    importances: dict[str, float]
+    study: str
 
     @property
-    def gain(self) -> float:
-        """Points of the best settings above no augmentation, on the validation nodes."""
-        return _mean(self.best) - self.plain.mean
+    def best(self) -> Trial:
+        """The trial with the best settings."""
+        best = self.comparison.best_change
+        assert best is not None, "a search without one raises"
+        return best
 
     @property
-    def chance(self) -> float:
-        """Points that say nothing: the larger spread of the two."""
-        assert self.best.scores is not None, "the best trial was run"
-        return self.best.scores.chance_beside(self.plain)
+    def plan(self) -> Plan:
+        """The plan with the best settings."""
+        return self.best.plan
 
-    def verdict(self) -> str:
-        """In a sentence, whether the best settings help."""
-        scores = self.best.scores
-        assert scores is not None, "the best trial was run"
-        if self.gain <= 0:
-            return "Nothing that was tried scored above no augmentation on the validation nodes."
-        chance = scores.chance_in_words(self.plain)
-        beyond = "more" if scores.clearly_above(self.plain) else "not more"
-        return (
-            f"The best is {self.gain:.1f} points above no augmentation on the validation nodes,"
-            f" {beyond} than {chance}."
+    @property
+    def trials(self) -> list[Trial]:
+        """All trials, in the order in which they were proposed."""
+        return self.comparison.others
+
+    def ranked(self) -> list[Trial]:
+        """The different settings that were run to the end, the best first."""
+        different = {repr(trial.settings): trial for trial in self.comparison.trials[1:]}
+        return sorted(different.values(), key=lambda trial: trial.mean, reverse=True)
+
+    def __str__(self) -> str:
+        lines = [f"{trial.scores}  {trial}" for trial in self.ranked()]
+        lines.append(f"{self.comparison.plain.scores}  no augmentation")
+        return "\n".join([*lines, self.comparison.verdict()])
+
+
+def search(
+    graph: Graph,
+    method: AnyMethod = "gaug-m",
+    *,
+    model: Model | ModelSpec | None = None,
+    trials: int = TRIALS,
+    trial_runs: int = TRIAL_RUNS,
+    timeout: float | None = None,
+    fixed: Collection[str] = (),
+    split: str | None = None,
+    split_config: SplitConfig | None = None,
+    seed: int | None = None,
+    workers: int = 1,
+    threads: int = 1,
+    store: Store | None = None,
+    on_trial: OnTrial | None = None,
+    **settings: Any,
+) -> SearchResult:
+    """Search the settings of a method by their mean validation score.
+
+    The first trial has the settings as given, the others are Optuna's. Labels of test nodes are
+    not looked at. With a store, runs and the study go on record: a search that was interrupted goes
+    on where it was, and several processes can share it.
+
+    Args:
+        graph: A `Data`, a graph that was opened before, or what `gaug.open_graph` takes.
+        method: The method whose settings are searched.
+        model: The classifier; by default the method's.
+        trials: Number of trials.
+        trial_runs: Runs of each trial; hopeless ones are given up after the first.
+        timeout: Seconds after which no more is tried; None for no end.
+        fixed: Settings to leave as they are, besides those given.
+        split: The kind of split or a path; None for the graph's own default.
+        split_config: Fractions, counts and seed of a split that is drawn.
+        seed: Seed of everything that is random.
+        workers: Processes to spread the runs over; the result does not depend on it.
+        threads: Threads of each run.
+        store: Where runs and the study go on record.
+        on_trial: Called now and then with the number of trials done.
+        settings: Single settings by name, which are not searched.
+
+    Example:
+        >>> from gaug import load_graph, search
+        >>> found = search(load_graph("karate"), "dropedge", trials=2, trial_runs=1, epochs=3)
+        >>> len(found.trials), found.trials[0].settings
+        (2, {'drop_fraction': 0.5})
+    """
+    plan = Plan.of(
+        graph,
+        model=model,
+        method=method,
+        settings=settings,
+        split=split,
+        split_config=split_config,
+        seed=seed,
+        threads=threads,
+    )
+    with local_executor(workers) as executor:
+        return search_settings(
+            plan,
+            trials=trials,
+            trial_runs=trial_runs,
+            timeout=timeout,
+            fixed={*fixed, *settings},
+            executor=executor,
+            store=store,
+            on_trial=on_trial,
         )
 
 
 def search_settings(
-    experiment: Experiment,
-    loaded: LoadedGraph,
+    plan: Plan,
     *,
-    fixed: Collection[str] = (),
     trials: int = TRIALS,
     trial_runs: int = TRIAL_RUNS,
-    workers: int = 1,
+    timeout: float | None = None,
+    fixed: Collection[str] = (),
+    graphs: Graphs | None = None,
+    executor: Executor | None = None,
     store: Store | None = None,
-    root: Path | None = None,
-    on_trial: Callable[[int], None] | None = None,
+    on_trial: OnTrial | None = None,
 ) -> SearchResult:
-    """Search the settings of a method by their mean validation score.
-
-    The first trial has the settings of the experiment, the others are Optuna's (a tree-structured
-    Parzen estimator). Test scores are on record and are not looked at. Settings that a graph cannot
-    be trained with count as failed, and the search goes on.
+    """`search` for a plan.
 
     Args:
-        experiment: Everything but what is searched.
-        loaded: Its graph.
-        fixed: Settings to leave as they are.
+        plan: Everything but what is searched.
         trials: Number of trials.
         trial_runs: Runs of each trial.
-        workers: Processes to spread the runs of a trial over.
-        store: Where runs go on record, and from where they are taken over.
-        root: The data root.
-        on_trial: Called with the number of trials that are done.
+        timeout: Seconds after which no more is tried; None for no end.
+        fixed: Settings to leave as they are.
+        graphs: Graphs that were loaded before.
+        executor: Where to run; by default in this process.
+        store: Where runs and the study go on record.
+        on_trial: Called now and then with the number of trials done.
     """
-    check_search(experiment, trials, trial_runs)
-    space = search_space(experiment, loaded, fixed)
-    num_nodes = split_graph(loaded, experiment.split, experiment.split_config).val.numel()
-    if num_nodes == 0:
-        raise DataError("A search compares scores on validation nodes, and this graph has none.")
-
-    def validate(candidate: Experiment) -> ValidationScores:
-        records = run_experiment(
-            candidate,
-            runs=trial_runs,
-            workers=workers,
-            root=root,
-            store=store,
-            resume=store is not None,
-            loaded=loaded,
-        )
-        return ValidationScores(_val_scores(records), num_nodes)
-
-    plain = validate(without_augmentation(experiment))
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(
-        direction="maximize", sampler=optuna.samplers.TPESampler(seed=experiment.seed)
-    )
-    study.enqueue_trial({name: getattr(experiment.method, name) for name in space})
-    done: list[SearchTrial] = []
-    for number in range(1, trials + 1):
-        asked = study.ask(space)
-        settings = {name: _readable(value) for name, value in asked.params.items()}
-        try:
-            trial = SearchTrial(settings, validate(_changed(experiment, settings)))
-        except (ConfigError, DataError, TrainingError) as error:
-            trial = SearchTrial(settings, None, str(error))
-            study.tell(asked, state=TrialState.FAIL)
-        else:
-            study.tell(asked, _mean(trial))
-        done.append(trial)
-        if on_trial is not None:
-            on_trial(number)
-    best = max((trial for trial in done if trial.scores is not None), key=_mean, default=None)
-    if best is None:
-        raise TrainingError(f"No trial could be run: {trial.failure}")
-    return SearchResult(_changed(experiment, best.settings), best, plain, done)
+    check_search(plan, trials, trial_runs, timeout)
+    graphs = graphs or Graphs()
+    plain = NONE.trial(plan)
+    check_validation(graphs, plain)
+    placed = graphs.place(plan)
+    space = search_space(placed, fixed)
+    deadline = math.inf if timeout is None else time.monotonic() + timeout
+    runner = TrialRunner(graphs, trial_runs, executor, store, deadline)
+    plain = runner.run_one(plain)
+    name = study_name(placed, space, trial_runs)
+    study = OptunaStudy(plan, space, trials=trials, name=name, store=store)
+    before = len(study.results())
+    runner.run_all(study, None if on_trial is None else lambda done: on_trial(before + done))
+    comparison = Comparison(plain, study.results())
+    if comparison.best_change is None:
+        reasons = [trial.failure for trial in comparison.left_out]
+        raise TrainingError(f"No trial could be run: {(reasons or ['there was no time'])[-1]}")
+    return SearchResult(comparison, study.importances(), name)
 
 
-def without_augmentation(experiment: Experiment) -> Experiment:
-    """The same experiment with the graph as it is."""
-    return dataclasses.replace(experiment, method=NoAugmentationConfig(), parts={})
-
-
-def check_search(experiment: Experiment, trials: int, trial_runs: int) -> None:
+def check_search(plan: Plan, trials: int, trial_runs: int, timeout: float | None = None) -> None:
     """Raise if nothing can be searched like that."""
-    if not searched_settings(type(experiment.method)):
-        raise no_settings(experiment.method.name)
+    if not searched_settings(type(plan.method.config)):
+        raise no_settings(plan.method.name)
     for name, count in (("trials", trials), ("trial_runs", trial_runs)):
         if count < 1:
             raise ConfigError(f"{name} must be at least 1, got {count}.")
+    if timeout is not None and not 0 < timeout < math.inf:
+        raise ConfigError(f"timeout must be above 0 and finite, got {timeout:g}.")
 
 
 def no_settings(method: str) -> ConfigError:
     """The error for a method that has no settings to search."""
-    others = [name for name, config in METHOD_CONFIGS.items() if searched_settings(config)]
+    others = [name for name in METHODS.names() if searched_settings(METHODS.config_type(name))]
     return ConfigError(
         f"Method {method} has no settings to search. Choose from: {', '.join(sorted(others))}."
     )
 
 
-def search_space(
-    experiment: Experiment, loaded: LoadedGraph, fixed: Collection[str]
-) -> dict[str, BaseDistribution]:
-    """What Optuna may change of a method's settings on a graph."""
-    searched = searched_settings(type(experiment.method))
+def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, Searched]:
+    """What may be searched of a method's settings on a graph."""
+    searched = searched_settings(type(placed.plan.method.config))
     predictors = searched.get("predictor")
-    if isinstance(predictors, tuple) and not compares_nodes(as_features(loaded.data.x)):
+    if isinstance(predictors, tuple) and not compares_nodes(placed.task.features):
         searched["predictor"] = tuple(name for name in predictors if name != "features")
-    found = {
-        name: _distribution(values, whole=isinstance(getattr(experiment.method, name), int))
-        for name, values in searched.items()
-        if name not in fixed
-    }
+    found = {name: values for name, values in searched.items() if name not in fixed}
     if not found:
         raise ConfigError("Every setting that could be searched is given. Leave some open.")
     return found
 
 
-def _distribution(values: Searched, *, whole: bool) -> BaseDistribution:
-    if isinstance(values, tuple):
-        return CategoricalDistribution(values)
-    if whole:
-        return IntDistribution(int(values.low), int(values.high), step=int(values.step))
-    return FloatDistribution(values.low, values.high, step=values.step)
-
-
-def _readable(value: Any) -> Any:
-    """Without what counting in steps leaves in the last digits."""
-    return round(value, 9) if isinstance(value, float) else value
-
-
-def _changed(experiment: Experiment, settings: dict[str, Any]) -> Experiment:
-    method = dataclasses.replace(experiment.method, **settings)
-    parts = {
-        name: experiment.parts.get(name, default) for name, default in part_configs(method).items()
-    }
-    return dataclasses.replace(experiment, method=method, parts=parts)
-
-
-def _val_scores(records: list[RunRecord]) -> tuple[float, ...]:
-    return tuple(record.val_score for record in records if record.val_score is not None)
-
-
-def _mean(trial: SearchTrial) -> float:
-    assert trial.scores is not None, "only trials that were run are compared"
-    return trial.scores.mean
+def study_name(placed: PlacedPlan, space: dict[str, Searched], trial_runs: int) -> str:
+    """What the study of a search is called: what it is about, and a fingerprint of the rest."""
+    plan = placed.plan
+    deciding = [placed.identity(0), {name: str(space[name]) for name in space}, trial_runs]
+    digest = hashlib.sha256(json.dumps(deciding).encode()).hexdigest()[:12]
+    return f"{placed.loaded.name}, {plan.model.name}, {plan.method.name}, {digest}"

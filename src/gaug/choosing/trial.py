@@ -1,113 +1,61 @@
-"""Methods that were tried on one graph, and which of them the validation nodes choose."""
+"""A trial: settings that were tried, and how they did on the validation nodes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from gaug.choosing.candidates import Candidate, Omission
 from gaug.choosing.scores import ValidationScores
+from gaug.runs.plan import Plan
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A candidate that was tried.
+    """A plan that is tried, or was.
 
     Attributes:
-        candidate: Method and settings.
-        scores: How it did on the validation nodes.
-        seconds: What the trial took.
+        name: What to call it.
+        plan: What it trains.
+        settings: The settings that set it apart from other trials.
+        scores: How it did on the validation nodes; None while it was not tried to the end.
+        seconds: What its runs took together.
+        pruned: Whether it was given up after its first run.
+        failure: Why it could not be tried to the end, as a sentence or the rest of one.
     """
 
-    candidate: Candidate
-    scores: ValidationScores
-    seconds: float
-
-
-@dataclass(frozen=True)
-class MethodChoice:
-    """What was tried on a graph, and what was chosen of it.
-
-    Attributes:
-        trials: What was tried, in this order; the first is no augmentation.
-        omissions: What was not, with the reason.
-    """
-
-    trials: list[Trial]
-    omissions: list[Omission]
+    name: str
+    plan: Plan
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    scores: ValidationScores | None = None
+    seconds: float = 0.0
+    pruned: bool = False
+    failure: str | None = None
 
     @property
-    def plain(self) -> Trial:
-        """The trial of no augmentation."""
-        return self.trials[0]
+    def mean(self) -> float:
+        """Mean validation score of a trial that has some."""
+        assert self.scores is not None, "only trials that were run are compared"
+        return self.scores.mean
 
     @property
-    def best(self) -> Trial:
-        """The best mean validation score; of equal ones the first."""
-        return max(self.trials, key=lambda trial: trial.scores.mean)
-
-    @property
-    def chosen(self) -> Trial:
-        """The best of those that are above no augmentation by more than the spread, or else it."""
-        above = [trial for trial in self.trials if trial.scores.clearly_above(self.plain.scores)]
-        return max(above, key=lambda trial: trial.scores.mean, default=self.plain)
-
-    @property
-    def helps(self) -> bool:
-        """Whether something is better than no augmentation beyond the spread."""
-        return self.chosen is not self.plain
-
-    @property
-    def gain(self) -> float:
-        """Points of the chosen one above no augmentation, on the validation nodes."""
-        return self.chosen.scores.gain_over(self.plain.scores)
-
-    def verdict(self) -> str:
-        """The choice in a sentence or two."""
-        if len(self.trials) == 1:
-            return "Only no augmentation was tried: give a longer time budget."
-        shown = self.chosen if self.helps else self.best
-        if shown is self.plain:
-            return (
-                "Nothing that was tried scored above no augmentation on the validation nodes:"
-                " the graph stays as it is."
-            )
-        gain = shown.scores.gain_over(self.plain.scores)
-        chance = shown.scores.chance_in_words(self.plain.scores)
-        above = f"{gain:.1f} points above no augmentation on the validation nodes"
-        if self.helps:
-            return f"Chose {shown.candidate}: {above}, more than {chance}."
-        return (
-            f"The best was {shown.candidate}, {above}. That is not more than {chance}, so the"
-            " graph stays as it is."
-        )
+    def counts(self) -> bool:
+        """Whether it was tried to the end and can be chosen."""
+        return self.scores is not None and not self.pruned
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON."""
         return {
-            "chosen": str(self.chosen.candidate),
-            "helps": self.helps,
-            "gain": self.gain,
-            "spread": self.chosen.scores.chance_beside(self.plain.scores),
-            "verdict": self.verdict(),
-            "trials": [
-                {
-                    "method": trial.candidate.config.name,
-                    "settings": trial.candidate.config.to_dict(),
-                    "val_scores": list(trial.scores.values),
-                    "val_mean": trial.scores.mean,
-                    "spread": trial.scores.spread,
-                    "seconds": trial.seconds,
-                }
-                for trial in self.trials
-            ],
-            "left_out": {str(left.candidate): left.reason for left in self.omissions},
+            "name": self.name,
+            "method": self.plan.method.name,
+            "settings": dict(self.settings),
+            "val_scores": list(self.scores.values) if self.scores else None,
+            "val_mean": self.scores.mean if self.scores else None,
+            "spread": self.scores.spread if self.scores else None,
+            "seconds": self.seconds,
+            "pruned": self.pruned,
+            "failure": self.failure,
         }
 
     def __str__(self) -> str:
-        rows = [(str(t.candidate), str(t.scores), f"{t.seconds:.1f} s") for t in self.trials]
-        rows.insert(0, ("tried", "validation", "time"))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}" for a, b, c in rows]
-        lines += [f"not tried: {left.candidate}: {left.reason}" for left in self.omissions]
-        return "\n".join([*lines, self.verdict()])
+        return self.name

@@ -1,28 +1,20 @@
-"""Repeated runs on a graph of a user's, with any model and any method."""
+"""Repeated runs of any model and any method on a graph, as one function."""
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import statistics
 import warnings
 from typing import Any
 
-from torch_geometric.data import Data
-
-from gaug.classifier.base import valid_for
-from gaug.data.splits import PARTS, SplitConfig, make_split
-from gaug.errors import ConfigError
-from gaug.graph.fingerprint import graph_hash
-from gaug.methods import NoAugmentation
-from gaug.methods.gaug_m.method import GAugM
-from gaug.methods.method import Method, check_model
-from gaug.models.spec import Model, ModelChoice
-from gaug.runs.execute import Subject, run_repeatedly
-from gaug.runs.executors import OnProgress
-from gaug.runs.store import RunRecord, Store
+from gaug.data.config import SplitConfig
+from gaug.models.spec import Model, ModelSpec
+from gaug.runs.execute import execute
+from gaug.runs.executors import OnProgress, local_executor
+from gaug.runs.plan import AnyMethod, Graph, Plan
+from gaug.runs.record import RunRecord
+from gaug.runs.store import Store
 from gaug.runs.summary import mean_and_spread, spread, warnings_of
-from gaug.training.task import Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +23,7 @@ class Evaluation:
 
     Attributes:
         title: Method, model and split in words.
-        records: One record a run, with scores, cost and settings.
+        records: One record per run, with scores, cost and settings.
     """
 
     title: str
@@ -40,7 +32,7 @@ class Evaluation:
     @property
     def scores(self) -> list[float]:
         """The test score of each run."""
-        return [record.test_score for record in self.records]
+        return [record.test_score for record in self.records if record.test_score is not None]
 
     @property
     def mean(self) -> float:
@@ -66,9 +58,9 @@ class Evaluation:
 
 
 def evaluate(
-    data: Data,
-    model: Model | None = None,
-    method: Method[Any] | None = None,
+    graph: Graph,
+    model: Model | ModelSpec | None = None,
+    method: AnyMethod = "none",
     *,
     runs: int = 10,
     split: str | None = None,
@@ -77,29 +69,34 @@ def evaluate(
     workers: int = 1,
     threads: int = 1,
     store: Store | None = None,
+    resume: bool = False,
     on_progress: OnProgress | None = None,
+    **settings: Any,
 ) -> Evaluation:
     """Train and test repeatedly on one split, from other random weights each time.
 
     All runs share the split and what a method learns of the graph before training. Run number i is
-    the same whatever the number of runs and workers. What a user should know of a run, that its
-    loss broke off for instance, is raised as a warning and stands in its record.
+    the same whatever the number of runs and workers, and the same as that of ``gaug train``. What a
+    user should know of a run, for instance that its loss broke off, is raised as a warning and
+    stands in its record.
 
     Args:
-        data: A graph with features and labels; nodes whose ``y`` is -1 are in no part.
+        graph: A graph with features and labels: a `Data`, whose nodes with ``y`` of -1 are in no
+            part, a graph that was opened before, or what `gaug.open_graph` takes.
         model: The classifier, as `gaug.methods.method.Method` takes it; by default the method's.
-        method: The method; by default none.
+        method: A name, settings, or a method object; by default none.
         runs: Number of runs.
         split: ``stratified``, ``random``, ``per-class``, ``public`` (the masks of the graph) or a
-            path to an ``.npz`` file; by default the masks if the graph has all three, else
-            ``stratified``.
+            path to a file; by default the masks if the graph has all three, else ``stratified``.
         split_config: Fractions, counts and seed of a split that is drawn.
         seed: Seed that the seeds of all runs derive from; by default the method's.
-        workers: Processes to spread the runs over; a model or predictor of your own must then be
+        workers: Processes to spread the runs over; a user-defined model or predictor must then be
             in a module that they can import.
         threads: Threads of each run.
         store: Where to write records; None keeps them in memory only.
+        resume: Whether to take over runs that the store has already.
         on_progress: Called now and then with the number of runs done.
+        settings: Single settings by name, for instance ``epochs=100``.
 
     Examples:
         >>> from gaug import DropEdge, evaluate, load_graph
@@ -107,55 +104,25 @@ def evaluate(
         >>> len(result.scores)
         2
     """
-    if method is not None and not isinstance(method, Method):
-        raise ConfigError(
-            "method must be a method with its settings, such as GAugO(alpha=0.3), got"
-            f" {method!r:.80}."
-        )
-    method = copy.copy(method or NoAugmentation())
-    choice = method.choice if model is None else ModelChoice.of(model)
-    method.choice = choice
-    seed = method.seed if seed is None else seed
-    valid, notes = valid_for(data, choice)
-    device = str(data.edge_index.device)
-    if notes:
-        warnings.warn(" ".join(notes), stacklevel=2)
-    has_masks = all(valid.get(f"{part}_mask") is not None for part in PARTS)
-    kind = split or ("public" if has_masks else "stratified")
-    split_config = split_config or SplitConfig()
-    chosen = make_split(valid, kind, split_config)
-    task = Task.of(chosen.apply(valid)).to(device)
-    check_model(choice, task)
-    config: dict[str, Any] = {
-        "model": choice.config.to_dict(),
-        "method": method.config.to_dict(),
-        "training": method.training.to_dict(),
-        "split": split_config.to_dict(),
-        "threads": threads,
-        "device": device,
-    }
-    if isinstance(method, GAugM):
-        parts = method.predictor_settings.items()
-        config["predictors"] = {name: part.to_dict() for name, part in parts}
-    subject = Subject(
-        graph="a graph in memory",
-        graph_hash=graph_hash(valid),
-        split=chosen.name,
-        split_hash=chosen.hash,
-        task=task,
-        model=choice,
+    plan = Plan.of(
+        graph,
+        model=model,
         method=method,
-        training=method.training,
-        config=config,
+        settings=settings,
+        split=split,
+        split_config=split_config,
         seed=seed,
         threads=threads,
     )
-    if store is not None:
-        store.check_writable()
-    records = run_repeatedly(
-        subject, runs=runs, workers=workers, store=store, on_progress=on_progress
-    )
+    with local_executor(workers) as executor:
+        records = execute(
+            plan,
+            runs=runs,
+            executor=executor,
+            store=store,
+            resume=resume,
+            on_progress=on_progress,
+        )
     for warning in warnings_of(records):
         warnings.warn(warning, stacklevel=2)
-    title = f"{method!r}, {choice.name}, split {chosen.name}"
-    return Evaluation(title, records)
+    return Evaluation(f"{plan.method}, {plan.model.name}, split {records[0].split}", records)

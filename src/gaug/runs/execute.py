@@ -1,120 +1,89 @@
-"""Repeated runs of one model and one method on one graph, each on record."""
+"""The one way to run: plans × runs × executor × store → records."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gaug.errors import ConfigError
-from gaug.methods.method import optimization
-from gaug.models.spec import ModelChoice
+import torch
+
+from gaug.errors import ConfigError, GaugError
 from gaug.provenance import checkout_commit, software_versions
 from gaug.runs.cost import measured
-from gaug.runs.executors import OnProgress, repeat
-from gaug.runs.store import RunKey, RunRecord, Store
-from gaug.seeding import run_seed
-from gaug.training.hooks import Augmentation
-from gaug.training.loop import OnEpoch, TrainingConfig, apply_model, train_run
-from gaug.training.task import Task
-
-#: How epoch and hyper-parameters are chosen: on validation nodes, never on test nodes.
-PROTOCOL = "validation"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one run came to and what it cost: the part of a record that is measured."""
-
-    val_score: float | None
-    test_score: float
-    best_epoch: int
-    epochs: int
-    seconds: float
-    peak_memory_mb: float
-    history: list[dict[str, float]] | None
-    warning: str | None
+from gaug.runs.executors import Executor, OnProgress, OnShare, ThisProcess
+from gaug.runs.graphs import Graphs, PlacedPlan
+from gaug.runs.plan import Plan
+from gaug.runs.predictions import pack_predictions, unpack_predictions
+from gaug.runs.record import RunRecord
+from gaug.runs.store import Store
+from gaug.training.loop import apply_model
+from gaug.training.metrics import micro_f1_of_predictions
+from gaug.training.run import PreparedRuns
 
 
 @dataclass(frozen=True)
-class Subject:
-    """What is trained repeatedly, and how it goes on record.
+class Request:
+    """Runs of a plan that somebody wants.
 
     Attributes:
-        graph: What the graph is called in records.
-        graph_hash: Fingerprint of the graph.
-        split: What the split is called in records.
-        split_hash: Fingerprint of the split.
-        task: The graph with its split, laid out, on its device.
-        model: The model.
-        method: The method, not prepared yet.
-        training: Settings of the loop.
-        config: All settings as plain values.
-        seed: Seed that the seeds of all runs derive from.
-        threads: Threads of each run.
+        plan: The plan.
+        runs: Numbers of the runs.
+        keep_history: Whether their records must have one row per epoch.
     """
 
-    graph: str
-    graph_hash: str
-    split: str
-    split_hash: str
-    task: Task
-    model: ModelChoice
-    method: Augmentation
-    training: TrainingConfig
-    config: dict[str, Any]
-    seed: int
-    threads: int
+    plan: Plan
+    runs: Sequence[int]
+    keep_history: bool = False
 
 
 @dataclass(frozen=True)
-class _TrainingJob:
-    """One run of an experiment, with everything that all runs share."""
+class RunJob:
+    """One run, with everything that it needs.
 
-    task: Task
-    method: Augmentation
-    model: ModelChoice
-    training: TrainingConfig
-    seed: int
-    keep_history: bool
+    Attributes:
+        prepared: What all runs of its plan share.
+        run: Its number.
+        keep_history: Whether to keep one row per epoch.
+    """
 
-    @property
-    def epochs(self) -> int:
-        return self.method.max_epochs(self.training.epochs)
+    prepared: PreparedRuns
+    run: int
+    keep_history: bool = False
 
-    def build(self) -> Any:
-        return self.model.build(self.task.in_features, self.task.num_classes)
-
-    def __call__(self, run: int, on_epoch: OnEpoch) -> Outcome:
+    def __call__(self, on_share: OnShare) -> dict[str, Any]:
+        """Train and evaluate once; gives the columns of a record that are measured."""
+        epochs = self.prepared.max_epochs
         with measured() as cost:
-            result = train_run(
-                self.task,
-                self.build,
-                self.method,
-                optimization(self.model),
-                self.training,
-                run_seed(self.seed, run),
+            result = self.prepared.train(
+                self.run,
                 keep_history=self.keep_history,
-                on_epoch=on_epoch,
+                on_epoch=lambda epoch: on_share(min(epoch / epochs, 1.0)),
             )
-        return Outcome(
-            val_score=result.val_score,
-            test_score=result.test_score,
-            best_epoch=result.best_epoch,
-            epochs=result.epochs,
-            seconds=cost.seconds,
-            peak_memory_mb=cost.peak_memory_mb,
-            history=result.history if self.keep_history else None,
-            warning=result.warning,
-        )
+        hidden = self.prepared.task.test_hidden
+        return {
+            "val_score": result.val_score,
+            "test_score": result.test_score,
+            "test_predictions": pack_predictions(result.test_predictions) if hidden else None,
+            "best_epoch": result.best_epoch,
+            "epochs": result.epochs,
+            "seconds": cost.seconds,
+            "peak_memory_mb": cost.peak_memory_mb,
+            "history": result.history if self.keep_history else None,
+            "warning": result.warning,
+        }
 
 
-def run_repeatedly(
-    subject: Subject,
+def execute(
+    plan: Plan,
     *,
     runs: int,
-    workers: int = 1,
+    executor: Executor | None = None,
     store: Store | None = None,
+    graphs: Graphs | None = None,
     resume: bool = False,
+    hide_test: bool = False,
     keep_history: bool = False,
     on_progress: OnProgress | None = None,
     records: list[RunRecord] | None = None,
@@ -122,86 +91,194 @@ def run_repeatedly(
     """Train and evaluate repeatedly; each finished run is written to the store at once.
 
     Args:
-        subject: What to run.
+        plan: What to run.
         runs: Number of runs; run number i is the same whatever the number of runs and workers.
-        workers: Processes to spread the runs over.
+        executor: Where to run; by default in this process.
         store: Where to write records; None keeps them in memory only.
+        graphs: Graphs that were loaded before.
         resume: Whether to take over runs that the store has already.
-        keep_history: Whether to keep a row an epoch in the records.
+        hide_test: Whether to take the labels of the test nodes out before anything trains, for
+            whoever chooses; the records have no test score then.
+        keep_history: Whether to keep one row per epoch in the records.
         on_progress: Called now and then with the number of runs done.
         records: A list to fill, for a caller that wants the finished runs after an interruption.
 
     Returns:
         The records in the order of their run numbers.
     """
-    check_counts(runs, workers)
+    if runs < 1:
+        raise ConfigError(f"runs must be at least 1, got {runs}.")
     records = [] if records is None else records
-    keys = [_key(subject, run) for run in range(runs)]
-    known = store.find([key.identity for key in keys]) if store is not None and resume else {}
-    if keep_history:
-        known = {name: record for name, record in known.items() if record.history is not None}
-    records += [known[key.identity] for key in keys if key.identity in known]
-    missing = [key.run for key in keys if key.identity not in known]
-    if on_progress is not None:
-        on_progress(len(records))
-    if not missing:
-        return sorted(records, key=lambda record: record.run)
-    task = subject.task
-    method = subject.method.prepare(task.visible(), subject.seed)
-    job = _TrainingJob(task, method, subject.model, subject.training, subject.seed, keep_history)
-    if workers > 1:
-        apply_model(job.build(), task.features, task.adjacency)  # so that workers share its layout
-    offset = len(records)
-
-    def report(done: float) -> None:
-        if on_progress is not None:
-            on_progress(offset + done)
-
-    results = repeat(job, missing, workers=workers, threads=subject.threads, on_progress=report)
-    for run, outcome in results:
-        record = _record(subject, keys[run], outcome)
-        if store is not None:
-            store.add(record)
-        records.append(record)
+    results = execute_all(
+        [Request(plan, range(runs), keep_history)],
+        executor=executor,
+        store=store,
+        graphs=graphs,
+        resume=resume,
+        hide_test=hide_test,
+        on_progress=on_progress,
+    )
+    for _, result in results:
+        if isinstance(result, GaugError):
+            raise result
+        records.append(result)
     return sorted(records, key=lambda record: record.run)
 
 
-def check_counts(runs: int, workers: int) -> None:
-    """Raise unless there is at least one run and one worker."""
-    if runs < 1:
-        raise ConfigError(f"runs must be at least 1, got {runs}.")
-    if workers < 1:
-        raise ConfigError(f"workers must be at least 1, got {workers}.")
+def execute_all(
+    requests: Iterable[Request],
+    *,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    graphs: Graphs | None = None,
+    resume: bool = True,
+    hide_test: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Iterator[tuple[Request, RunRecord | GaugError]]:
+    """Run many plans, and yield each record as it comes, or why there is none.
+
+    Runs of all plans go to the executor one after the other, so that its workers are never idle
+    while there is something to do. A plan that cannot be run yields its error once; a run that
+    fails yields its own.
+
+    Args:
+        requests: What to run, in this order.
+        executor: Where to run; by default in this process.
+        store: Where to write records; None keeps them in memory only.
+        graphs: Graphs that were loaded before.
+        resume: Whether to take over runs that the store has already.
+        hide_test: Whether to take the labels of the test nodes out before anything trains.
+        on_progress: Called now and then with the number of runs done.
+    """
+    if store is not None:
+        store.check_writable()
+    execution = _Execution(store, graphs or Graphs(), resume, hide_test)
+    done = 0
+
+    def tell(under_way: float = 0.0) -> None:
+        if on_progress is not None:
+            on_progress(done + under_way)
+
+    results = (executor or ThisProcess()).run(execution.jobs(requests), tell)
+    for job, outcome in results:
+        for found in execution.take_ready():
+            done += 1
+            yield found
+        request, placed = execution.take(job)
+        done += 1
+        if isinstance(outcome, GaugError):
+            yield request, outcome
+        else:
+            yield request, execution.write(placed, job.run, outcome)
+        tell()
+    for found in execution.take_ready():
+        done += 1
+        yield found
+    tell()
 
 
-def _key(subject: Subject, run: int) -> RunKey:
-    return RunKey(
-        graph_hash=subject.graph_hash,
-        split_hash=subject.split_hash,
-        model=subject.model.name,
-        method=subject.method.config.name,
-        protocol=PROTOCOL,
-        config=subject.config,
-        seed=subject.seed,
-        run=run,
-        gaug_version=software_versions()["gaug"],
-    )
+class _Execution:
+    """From requests to jobs, and from outcomes to records."""
+
+    def __init__(self, store: Store | None, graphs: Graphs, resume: bool, hide_test: bool) -> None:
+        self.store = store
+        self.graphs = graphs
+        self.resume = resume
+        self.hide_test = hide_test
+        self._ready: deque[tuple[Request, RunRecord | GaugError]] = deque()
+        self._under_way: dict[int, tuple[RunJob, Request, PlacedPlan]] = {}
+
+    def jobs(self, requests: Iterable[Request]) -> Iterator[RunJob]:
+        """The runs that have to be done; what is known or fails before goes to `take_ready`."""
+        for request in requests:
+            try:
+                placed = self._place(request)
+                missing = self._take_over(request, placed)
+                if not missing:
+                    continue
+                prepared = self.graphs.prepare(placed, hide_test=self.hide_test)
+            except GaugError as error:
+                self._ready.append((request, error))
+                continue
+            _lay_out(prepared)
+            for run in missing:
+                job = RunJob(prepared, run, request.keep_history)
+                self._under_way[id(job)] = (job, request, placed)
+                yield job
+
+    def take_ready(self) -> Iterator[tuple[Request, RunRecord | GaugError]]:
+        """What needed no job."""
+        while self._ready:
+            yield self._ready.popleft()
+
+    def take(self, job: RunJob) -> tuple[Request, PlacedPlan]:
+        """What a job that is done belongs to."""
+        _, request, placed = self._under_way.pop(id(job))
+        return request, placed
+
+    def write(self, placed: PlacedPlan, run: int, outcome: dict[str, Any]) -> RunRecord:
+        """The record of a run, written to the store."""
+        plan = placed.plan
+        record = RunRecord(
+            identity=placed.identity(run),
+            graph=placed.loaded.name,
+            graph_hash=placed.graph_hash,
+            split=placed.split.name,
+            split_hash=placed.split.hash,
+            model=plan.model.name,
+            method=plan.method.name,
+            protocol=plan.protocol,
+            config=plan.config,
+            seed=plan.seed,
+            run=run,
+            versions=software_versions(),
+            commit=checkout_commit(),
+            **outcome,
+        )
+        if self.store is not None:
+            self.store.add(record)
+        return record
+
+    def _place(self, request: Request) -> PlacedPlan:
+        if self.hide_test and request.keep_history:
+            raise ConfigError("A history counts edges by all labels: it goes with no hidden ones.")
+        if self.hide_test and request.plan.method.looks_at_labels:
+            raise ConfigError(
+                f"Method {request.plan.method.name} looks at the labels of all nodes here: it is a"
+                " control, and nothing to choose."
+            )
+        return self.graphs.place(request.plan)
+
+    def _take_over(self, request: Request, placed: PlacedPlan) -> list[int]:
+        """Take over the runs that are on record, and say which are missing."""
+        if self.store is None or not self.resume:
+            return list(request.runs)
+        identities = {placed.identity(run): run for run in request.runs}
+        for identity, record in self.store.find(list(identities)).items():
+            if request.keep_history and record.history is None:
+                continue
+            if self.hide_test:
+                record.test_score = None  # of this copy; what is on record stays
+            elif record.test_score is None:
+                self._read_test_score(record, placed)
+            self._ready.append((request, record))
+            del identities[identity]
+        return list(identities.values())
+
+    def _read_test_score(self, record: RunRecord, placed: PlacedPlan) -> None:
+        """Read the test score of a run that was made while test labels were hidden."""
+        task = placed.task
+        if record.test_predictions is None or task.test.numel() == 0:
+            return
+        predicted = unpack_predictions(record.test_predictions)
+        score = micro_f1_of_predictions(predicted, task.labels[task.test].cpu())
+        assert self.store is not None
+        self.store.set_test_score(record, score)
 
 
-def _record(subject: Subject, key: RunKey, outcome: Outcome) -> RunRecord:
-    return RunRecord(
-        identity=key.identity,
-        graph=subject.graph,
-        graph_hash=key.graph_hash,
-        split=subject.split,
-        split_hash=key.split_hash,
-        model=key.model,
-        method=key.method,
-        protocol=key.protocol,
-        config=key.config,
-        seed=key.seed,
-        run=key.run,
-        versions=software_versions(),
-        commit=checkout_commit(),
-        **outcome.__dict__,
-    )
+def _lay_out(prepared: PreparedRuns) -> None:
+    """Normalize the graph as the model asks for it, here and once, so that workers share it."""
+    task = prepared.task
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        model = prepared.build_model().to(task.labels.device)
+        apply_model(model, task.features, task.adjacency)

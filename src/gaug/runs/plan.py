@@ -1,139 +1,193 @@
-"""The one wiring point: from the description of an experiment to run records."""
+"""A plan: everything that decides what a run computes, but its number.
+
+The command line, a `Data` in Python and a study of the paper all build plans, and the same thing
+asked for in different ways has the same identity on record. Making a plan checks every name and
+setting and reads no graph, so that mistakes are told before anything heavy is imported.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from gaug.config import Config, apply_settings
-from gaug.data.loaded import LoadedGraph
-from gaug.data.scaling import DataConfig
-from gaug.data.source import GraphSource, open_graph, split_graph
-from gaug.data.splits import SplitConfig
-from gaug.edge_predictors import PREDICTOR_CONFIGS, PredictorConfig
-from gaug.errors import ConfigError, reason_of
-from gaug.graph.fingerprint import graph_hash
-from gaug.methods import METHOD_CONFIGS, build_method, method_config, part_configs
-from gaug.models import MODEL_CONFIGS, model_config
-from gaug.models.base import ModelConfig
-from gaug.models.spec import ModelChoice
-from gaug.runs.execute import PROTOCOL, Subject, check_counts, run_repeatedly
-from gaug.runs.executors import OnProgress
-from gaug.runs.store import RunRecord, Store
-from gaug.runs.summary import mean_and_spread, spread, summarize
-from gaug.training.hooks import MethodConfig
-from gaug.training.loop import (
-    TrainingConfig,
-)
-from gaug.training.task import Task
+from gaug.data.config import DataConfig, SplitConfig
+from gaug.data.source import GraphSource
+from gaug.edge_predictors.registry import PREDICTORS
+from gaug.errors import ConfigError
+from gaug.methods.registry import METHODS
+from gaug.methods.spec import MethodSpec
+from gaug.models.registry import MODELS
+from gaug.models.spec import Model, ModelSpec
+from gaug.training.config import MethodConfig, TrainingConfig
 
-__all__ = [
-    "Experiment",
-    "check_device",
-    "mean_and_spread",
-    "run_experiment",
-    "spread",
-    "summarize",
-]
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from gaug.data.loaded import LoadedGraph
+    from gaug.data.splits import Split
+    from gaug.methods.method import Method
+
+    #: What may be given for a graph.
+    Graph = str | Path | GraphSource | LoadedGraph | Data
+    #: What may be given for a method.
+    AnyMethod = str | MethodConfig | MethodSpec | Method[Any]
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Plan:
     """Everything that decides what a run computes, but its number.
 
     Attributes:
-        graph: Name in the catalog, a path to the user's own, or a `GraphSource`.
-        model: Settings of the model, which also say which one.
-        method: Settings of the method, which also say which one.
-        parts: Settings of the method's edge predictors, by name.
+        graph: Where the graph comes from, or the graph itself.
+        model: The model with its settings.
+        method: The method with its settings and those of its edge predictors.
         training: Settings of the loop.
         data: Settings of the graph.
-        split: Kind of split or a path, or None for the graph's own default.
+        split: Kind of split, a path, or the split itself; None for the graph's own default.
         split_config: Settings of the split.
         seed: Seed that the seeds of all runs derive from.
         threads: Threads of each run.
         device: Where to compute.
     """
 
-    graph: str | Path | GraphSource
-    model: ModelConfig
-    method: MethodConfig
-    parts: dict[str, PredictorConfig] = field(default_factory=dict)
+    graph: GraphSource | LoadedGraph | Data
+    model: ModelSpec
+    method: MethodSpec
     training: TrainingConfig = field(default_factory=TrainingConfig)
     data: DataConfig = field(default_factory=DataConfig)
-    split: str | None = None
+    split: str | Split | None = None
     split_config: SplitConfig = field(default_factory=SplitConfig)
     seed: int = 0
     threads: int = 1
     device: str = "cpu"
 
-    protocol = PROTOCOL
-
     @classmethod
     def of(
         cls,
-        graph: str | Path | GraphSource,
+        graph: Graph,
         *,
-        model: str = "gcn",
-        method: str = "none",
+        model: Model | ModelSpec | None = None,
+        method: AnyMethod = "none",
         settings: Sequence[str] | Mapping[str, Any] = (),
-        split: str | None = None,
-        seed: int = 0,
+        training: TrainingConfig | None = None,
+        split: str | Split | None = None,
+        split_config: SplitConfig | None = None,
+        seed: int | None = None,
         threads: int = 1,
-        device: str = "cpu",
-    ) -> Experiment:
-        """An experiment from names and settings.
+        device: str | None = None,
+    ) -> Plan:
+        """A plan from names and settings.
 
         Args:
-            graph: Name in the catalog, a path to the user's own, or a `GraphSource`.
-            model: Name of the model.
-            method: Name of the method.
+            graph: Name in the catalog, a path to your own, a `GraphSource`, a loaded graph or a
+                `Data`.
+            model: Name of the model, its settings, or a class or function that makes a module; by
+                default that of the method where it is an object, else ``gcn``.
+            method: Name of the method, its settings, or a method object, whose model, training and
+                seed count where they are not given here.
             settings: Any settings, as ``["epochs=50", …]`` or ``{"epochs": 50, …}``.
-            split: Kind of split or a path, or None for the graph's own default.
-            seed: Seed that the seeds of all runs derive from.
+            training: Settings of the loop.
+            split: Kind of split, a path, or a split; None for the graph's own default.
+            split_config: Fractions, counts and seed of a split that is drawn.
+            seed: Seed that the seeds of all runs derive from; 0 by default.
             threads: Threads of each run.
-            device: Where to compute.
+            device: Where to compute; by default where a `Data` is, else on the CPU.
         """
         if isinstance(settings, Mapping):
             settings = [f"{name}={value}" for name, value in settings.items()]
+        spec = MethodSpec.of(method)
+        instance = spec.instance
+        if instance is not None:
+            model = instance.model if model is None else model
+            training = instance.training if training is None else training
+            seed = instance.seed if seed is None else seed
+        seed = 0 if seed is None else seed
         if seed < 0:
             raise ConfigError(f"seed must be at least 0, got {seed}.")
         if threads < 1:
             raise ConfigError(f"threads must be at least 1, got {threads}.")
-        check_device(device)
-        base = method_config(method)
+        if isinstance(graph, (str, Path)):
+            graph = GraphSource.of(graph)
+        if device is None:
+            device = "cpu"
+            if hasattr(graph, "edge_index"):
+                device = str(graph.edge_index.device)
+        plan = cls(
+            graph,
+            ModelSpec.of("gcn" if model is None else model),
+            spec,
+            training or TrainingConfig(),
+            split=split,
+            split_config=split_config or SplitConfig(),
+            seed=seed,
+            threads=threads,
+            device=device,
+        )
+        return plan.with_settings(settings) if settings else plan
+
+    def with_settings(self, settings: Sequence[str]) -> Plan:
+        """The plan with some settings changed, each given as ``name=value``."""
+        method = self.method
         # Which predictors a method has depends on a setting of its own, so that comes first.
-        own = [text for text in settings if text.partition("=")[0].strip() == "predictor"]
-        chosen = apply_settings({"method": base}, own if hasattr(base, "predictor") else [])
-        parts = part_configs(cast("MethodConfig", chosen["method"]))
+        first = [text for text in settings if text.partition("=")[0].strip() == "predictor"]
+        if first and hasattr(method.config, "predictor"):
+            chosen = apply_settings({"method": method.config}, first)["method"]
+            assert isinstance(chosen, MethodConfig)
+            method = MethodSpec.of(chosen).with_predictors(method.predictors)
         groups: dict[str, Config] = {
-            "model": model_config(model),
-            "method": base,
-            "training": TrainingConfig(),
-            "data": DataConfig(),
-            "split_config": SplitConfig(),
-            **parts,
+            "model": self.model.config,
+            "method": method.config,
+            "training": self.training,
+            "data": self.data,
+            "split": self.split_config,
+            **method.predictors,
         }
         elsewhere: dict[str, type[Config]] = {
-            **{f"--model {name}": config for name, config in MODEL_CONFIGS.items()},
-            **{f"--method {name}": config for name, config in METHOD_CONFIGS.items()},
-            **{f"predictor={name}": config for name, config in PREDICTOR_CONFIGS.items()},
+            **{f"model {name}": MODELS.config_type(name) for name in MODELS.names()},
+            **{f"method {name}": METHODS.config_type(name) for name in METHODS.names()},
+            **{f"predictor={name}": PREDICTORS.config_type(name) for name in PREDICTORS.names()},
         }
         changed: dict[str, Any] = dict(apply_settings(groups, settings, elsewhere))
-        changed["parts"] = {name: changed.pop(name) for name in parts}
-        return cls(graph, split=split, seed=seed, threads=threads, device=device, **changed)
+        return dataclasses.replace(
+            self,
+            model=self.model.with_config(changed["model"]),
+            method=dataclasses.replace(
+                method,
+                config=changed["method"],
+                predictors={name: changed[name] for name in method.predictors},
+            ),
+            training=changed["training"],
+            data=changed["data"],
+            split_config=changed["split"],
+        )
+
+    def with_method(self, method: AnyMethod) -> Plan:
+        """The same plan with another method."""
+        return dataclasses.replace(self, method=MethodSpec.of(method))
+
+    def with_method_settings(self, settings: Mapping[str, Any]) -> Plan:
+        """The same plan with other settings of its method, as values."""
+        config = dataclasses.replace(self.method.config, **settings)
+        spec = MethodSpec.of(config).with_predictors(self.method.predictors)
+        return dataclasses.replace(self, method=spec)
+
+    @property
+    def protocol(self) -> str:
+        """How the epoch is chosen: on validation nodes, or the last one."""
+        return self.training.selection
 
     @property
     def config(self) -> dict[str, Any]:
-        """All settings as plain values."""
+        """All settings as plain values, as they go on record."""
+        predictors = {name: part.to_dict() for name, part in self.method.predictors.items()}
         return {
-            "model": self.model.to_dict(),
-            "method": self.method.to_dict(),
-            **({"predictors": self._part_settings} if self.parts else {}),
+            "model": self.model.config.to_dict(),
+            "method": self.method.config.to_dict(),
+            **({"predictors": predictors} if predictors else {}),
             "training": self.training.to_dict(),
             "data": self.data.to_dict(),
             "split": self.split_config.to_dict(),
@@ -141,84 +195,5 @@ class Experiment:
             "device": self.device,
         }
 
-    @property
-    def _part_settings(self) -> dict[str, Any]:
-        return {name: config.to_dict() for name, config in self.parts.items()}
-
-
-def run_experiment(
-    experiment: Experiment,
-    *,
-    runs: int,
-    workers: int = 1,
-    root: Path | None = None,
-    store: Store | None = None,
-    resume: bool = False,
-    keep_history: bool = False,
-    on_progress: OnProgress | None = None,
-    records: list[RunRecord] | None = None,
-    loaded: LoadedGraph | None = None,
-) -> list[RunRecord]:
-    """Train and evaluate repeatedly; each finished run is written to the store at once.
-
-    The graph is loaded, laid out and normalized once, and the method prepared once, for all runs.
-
-    Args:
-        experiment: What to run.
-        runs: Number of runs; run number i is the same whatever the number of runs and workers.
-        workers: Processes to spread the runs over.
-        root: The data root.
-        store: Where to write records; None keeps them in memory only.
-        resume: Whether to take over runs that the store has already.
-        keep_history: Whether to keep a row an epoch in the records.
-        on_progress: Called now and then with the number of runs done.
-        records: A list to fill, for a caller that wants the finished runs after an interruption.
-        loaded: The experiment's graph, for a caller that has opened it already.
-
-    Returns:
-        The records in the order of their run numbers.
-    """
-    check_counts(runs, workers)
-    if store is not None:
-        store.check_writable()
-    if loaded is None:
-        loaded = open_graph(experiment.graph, root, experiment.data.feature_scaling)
-    data = loaded.data
-    split = split_graph(loaded, experiment.split, experiment.split_config)
-    task = Task.of(split.apply(data)).to(experiment.device)
-    labels = task.labels.cpu() if "omniscient" in experiment.parts else None
-    subject = Subject(
-        graph=loaded.name,
-        graph_hash=graph_hash(data),
-        split=split.name,
-        split_hash=split.hash,
-        task=task,
-        model=ModelChoice.of(experiment.model),
-        method=build_method(
-            experiment.method, experiment.parts, labels=labels, model=experiment.model
-        ),
-        training=experiment.training,
-        config=experiment.config,
-        seed=experiment.seed,
-        threads=experiment.threads,
-    )
-    return run_repeatedly(
-        subject,
-        runs=runs,
-        workers=workers,
-        store=store,
-        resume=resume,
-        keep_history=keep_history,
-        on_progress=on_progress,
-        records=records,
-    )
-
-
-def check_device(device: str) -> None:
-    """Raise if there is no such device here."""
-    if device.partition(":")[0] not in ("cpu", "cuda", "mps", "xpu"):
-        raise ConfigError(f"There is no device {device!r} here: it must be cpu, cuda, mps or xpu.")
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ConfigError(f"There is no device {device!r} here: {reason_of(error)}") from error
+    def __str__(self) -> str:
+        return f"{self.model.name}, {self.method.name}"

@@ -1,104 +1,28 @@
-"""Run records in SQL: append-only, safe with several processes, an SQLite file by default."""
+"""Run records in SQL: safe with several processes, an SQLite file by default."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 import sqlalchemy
-from sqlalchemy import JSON, DateTime, Float, Integer, String, event, select, update
+from sqlalchemy import Connection, event, select, update
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.orm import Session
 
 from gaug.errors import StoreError
-
-#: Version of the tables below; a store says which one it was made with.
-SCHEMA_VERSION = 1
+from gaug.runs.record import Base, RunRecord
+from gaug.runs.schema import SCHEMA_VERSION, SchemaVersion, upgrade
 
 # How long to look again while other processes make the same tables, and what they cause.
 _SECONDS_TO_OPEN = 10.0
-_CONTENTION = ("exist", "unique", "locked")
-
-
-class _Base(DeclarativeBase):
-    pass
-
-
-class _Schema(_Base):
-    __tablename__ = "gaug_schema"
-
-    version: Mapped[int] = mapped_column(Integer, primary_key=True)
-
-
-class RunRecord(_Base):
-    """One run: what was asked, what came out, and by which software.
-
-    Attributes:
-        identity: Fingerprint of everything that decides the outcome; see `run_identity`.
-        scores: Micro-F1 in percent, in ``val_score`` and ``test_score``.
-        seconds: Wall time of the run.
-        peak_memory_mb: Peak resident memory of its process.
-        versions: Versions of gaug and of what it stands on.
-        commit: Commit of the gaug checkout, where it is one.
-        history: One row an epoch, where it was asked for.
-        warning: Why training stopped early, if something was wrong.
-    """
-
-    __tablename__ = "runs"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    created: Mapped[datetime] = mapped_column(DateTime(timezone=True))
-    identity: Mapped[str] = mapped_column(String(64), index=True)
-    graph: Mapped[str] = mapped_column(String(200), index=True)
-    graph_hash: Mapped[str] = mapped_column(String(12))
-    split: Mapped[str] = mapped_column(String(200))
-    split_hash: Mapped[str] = mapped_column(String(12))
-    model: Mapped[str] = mapped_column(String(100), index=True)
-    method: Mapped[str] = mapped_column(String(100), index=True)
-    protocol: Mapped[str] = mapped_column(String(20))
-    config: Mapped[dict[str, Any]] = mapped_column(JSON)
-    seed: Mapped[int] = mapped_column(Integer)
-    run: Mapped[int] = mapped_column(Integer)
-    val_score: Mapped[float | None] = mapped_column(Float)
-    test_score: Mapped[float] = mapped_column(Float)
-    best_epoch: Mapped[int] = mapped_column(Integer)
-    epochs: Mapped[int] = mapped_column(Integer)
-    seconds: Mapped[float] = mapped_column(Float)
-    peak_memory_mb: Mapped[float] = mapped_column(Float)
-    versions: Mapped[dict[str, str]] = mapped_column(JSON)
-    commit: Mapped[str | None] = mapped_column(String(40))
-    history: Mapped[list[dict[str, float]] | None] = mapped_column(JSON)
-    warning: Mapped[str | None] = mapped_column(String(500))
-
-
-@dataclass(frozen=True)
-class RunKey:
-    """Everything that decides the outcome of a run, on one machine."""
-
-    graph_hash: str
-    split_hash: str
-    model: str
-    method: str
-    protocol: str
-    config: dict[str, Any]
-    seed: int
-    run: int
-    gaug_version: str
-
-    @property
-    def identity(self) -> str:
-        """Fingerprint of all of it."""
-        text = json.dumps(self.__dict__, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+_CONTENTION = ("exist", "unique", "locked", "concurrently")
 
 
 def default_store_url() -> str:
@@ -129,7 +53,7 @@ class Store:
 
     def check_writable(self) -> None:
         """Raise now, not after hours of training, if nothing can be written."""
-        nothing = update(_Schema).where(sqlalchemy.false()).values(version=SCHEMA_VERSION)
+        nothing = update(SchemaVersion).where(sqlalchemy.false()).values(version=SCHEMA_VERSION)
         with self._guarded("written"), Session(self._engine) as session:
             session.execute(nothing)
             session.rollback()
@@ -142,6 +66,18 @@ class Store:
         with self._guarded("written"), session, session.begin():
             session.add(record)
         return record.id
+
+    def set_test_score(self, record: RunRecord, score: float) -> None:
+        """Write down the test score of a run that was made while test labels were hidden."""
+        change = update(RunRecord).where(RunRecord.id == record.id).values(test_score=score)
+        with self._guarded("written"), Session(self._engine) as session, session.begin():
+            session.execute(change)
+        record.test_score = score
+
+    @property
+    def database_url(self) -> str:
+        """The URL of the database with its password, for others who keep something beside it."""
+        return self._engine.url.render_as_string(hide_password=False)
 
     def find(self, identities: list[str]) -> dict[str, RunRecord]:
         """The newest record of each identity that is there."""
@@ -181,23 +117,26 @@ class Store:
 
     def _make_or_check_tables_once(self) -> None:
         tables = set(sqlalchemy.inspect(self._engine).get_table_names())
-        ours = set(_Base.metadata.tables)
-        if tables and "gaug_schema" not in tables:
+        if tables and SchemaVersion.__tablename__ not in tables:
             raise StoreError(
-                f"The database {self.url} holds tables of something else."
-                " Give another one by --store."
+                f"The database {self.url} holds tables of something else.", topic="store"
             )
-        if not ours <= tables:
-            _Base.metadata.create_all(self._engine)
+        if not set(Base.metadata.tables) <= tables:
+            Base.metadata.create_all(self._engine)
         with Session(self._engine) as session, session.begin():
-            version = session.scalar(select(_Schema.version))
+            version = session.scalar(select(SchemaVersion.version))
             if version is None:
-                session.add(_Schema(version=SCHEMA_VERSION))
-            elif version > SCHEMA_VERSION:
-                raise StoreError(
-                    f"The store {self.url} was written by a newer gaug (schema {version}, this one"
-                    f" knows {SCHEMA_VERSION}). Upgrade gaug, or give another store by --store."
-                )
+                session.add(SchemaVersion(version=SCHEMA_VERSION))
+        if version is not None and version > SCHEMA_VERSION:
+            raise StoreError(
+                f"The store {self.url} was written by a newer gaug (schema {version}, this one"
+                f" knows {SCHEMA_VERSION}). Upgrade gaug, or use another store.",
+                topic="store",
+            )
+        if version is not None and version < SCHEMA_VERSION:
+            with _exclusive(self._engine) as connection:
+                # Another process may have made the same steps meanwhile.
+                upgrade(connection, connection.scalars(select(SchemaVersion.version)).one())
 
     @contextlib.contextmanager
     def _guarded(self, verb: str) -> Iterator[None]:
@@ -205,7 +144,28 @@ class Store:
             yield
         except (SQLAlchemyError, OSError) as error:
             reason = _reason(error)
-            raise StoreError(f"The store {self.url} cannot be {verb}: {reason}") from error
+            raise StoreError(
+                f"The store {self.url} cannot be {verb}: {reason}", topic="store"
+            ) from error
+
+
+@contextlib.contextmanager
+def _exclusive(engine: sqlalchemy.Engine) -> Iterator[Connection]:
+    """A transaction that has the schema to itself, from its first statement on."""
+    if engine.dialect.name != "sqlite":
+        with engine.begin() as connection:
+            connection.execute(select(SchemaVersion.version).with_for_update())
+            yield connection
+        return
+    # Python's driver begins no transaction before statements that change tables.
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        try:
+            yield connection
+        except BaseException:
+            connection.exec_driver_sql("ROLLBACK")
+            raise
+        connection.exec_driver_sql("COMMIT")
 
 
 def _make_engine(url: str) -> sqlalchemy.Engine:
@@ -216,7 +176,8 @@ def _make_engine(url: str) -> sqlalchemy.Engine:
         except OSError as error:
             raise StoreError(
                 f"The store {path} cannot be opened: its folder cannot be made"
-                f" ({error.strerror}). Give another by --store."
+                f" ({error.strerror}).",
+                topic="store",
             ) from error
         url = f"sqlite:///{path}"
     try:
@@ -225,7 +186,9 @@ def _make_engine(url: str) -> sqlalchemy.Engine:
         engine = sqlalchemy.create_engine(parsed, connect_args={"timeout": 30} if waits else {})
     except (SQLAlchemyError, ImportError) as error:
         shown = url if "@" not in url else url.partition("://")[0] + "://…"
-        raise StoreError(f"The store {shown} cannot be opened: {_reason(error)}") from error
+        raise StoreError(
+            f"The store {shown} cannot be opened: {_reason(error)}", topic="store"
+        ) from error
     if engine.dialect.name == "sqlite":
 
         @event.listens_for(engine, "connect")
@@ -237,9 +200,9 @@ def _make_engine(url: str) -> sqlalchemy.Engine:
 
 
 _HINTS = {
-    "load plugin": "Give a file, or a URL of a database that SQLAlchemy knows, by --store.",
-    "unable to open": "Check that its folder exists and is writable, or give another by --store.",
-    "readonly": "The file is read-only. Give another by --store.",
+    "load plugin": "Give a file, or a URL of a database that SQLAlchemy knows.",
+    "unable to open": "Check that its folder exists and is writable.",
+    "readonly": "The file is read-only.",
     "locked": "Another process holds it. Try again when that has finished.",
     "not a database": "The file is damaged or of another kind. Move it away and start a new one.",
     "malformed": "The file is damaged. Move it away and start a new one.",
@@ -251,5 +214,5 @@ def _reason(error: BaseException) -> str:
     text = str(getattr(error, "orig", None) or error).splitlines()[0].rstrip(".")
     if isinstance(error, ModuleNotFoundError):
         return f"its driver is missing. Run 'pip install {error.name}'."
-    hints = (hint for words, hint in _HINTS.items() if words in text)
-    return f"{text}. {next(hints, 'Give another store by --store.')}"
+    hints = [hint for words, hint in _HINTS.items() if words in text]
+    return " ".join([f"{text}.", *hints[:1]])

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from gaug.runs.store import RunRecord
+from gaug.runs.record import RunRecord
 
 
 def summarize(records: Sequence[RunRecord]) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def summarize(records: Sequence[RunRecord]) -> dict[str, Any]:
         raise ValueError("There are no records to summarize.")
     first = records[0]
     vals = [record.val_score for record in records if record.val_score is not None]
-    tests = [record.test_score for record in records]
+    tests = [record.test_score for record in records if record.test_score is not None]
     return {
         "graph": first.graph,
         "model": first.model,
@@ -27,7 +27,7 @@ def summarize(records: Sequence[RunRecord]) -> dict[str, Any]:
         "split": {"name": first.split, "hash": first.split_hash},
         "protocol": first.protocol,
         "runs": len(records),
-        "test_mean": statistics.fmean(tests),
+        "test_mean": statistics.fmean(tests) if tests else None,
         "test_std": _deviation(tests),
         "val_mean": statistics.fmean(vals) if vals else None,
         "val_std": _deviation(vals),

@@ -6,12 +6,12 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gaug.config import Config, Range, setting
 from gaug.errors import ConfigError, TrainingError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.homophily import edge_counts
@@ -20,35 +20,23 @@ from gaug.models.base import GNN, Features
 from gaug.seeding import seeded
 from gaug.training.best_epoch import BestEpoch, Flaw, finite_weights
 from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult, best_round
-from gaug.training.metrics import micro_f1
+from gaug.training.config import TrainingConfig
+from gaug.training.metrics import micro_f1, predicted_labels
 from gaug.training.task import Task
 
 OnEpoch = Callable[[int], None]
 
 
-@dataclass(frozen=True)
-class TrainingConfig(Config):
-    """Settings of the loop."""
+class Optimization(Protocol):
+    """How the classifier is optimized: part of a model's settings."""
 
-    epochs: int = setting(200, "Epochs at most.", within=Range(1))
-    patience: int | None = setting(
-        None,
-        "Stop after so many epochs without a better validation score, or the same at a lower loss.",
-        within=Range(1),
-    )
-    selection: str = setting(
-        "validation",
-        "Which epoch counts: the best on the validation nodes, or the last.",
-        choices=("validation", "last"),
-    )
+    @property
+    def learning_rate(self) -> float:
+        """Adam's step."""
 
-
-@dataclass(frozen=True)
-class Optimization:
-    """How the classifier is optimized: part of a model's recipe."""
-
-    learning_rate: float
-    weight_decay: float
+    @property
+    def weight_decay(self) -> float:
+        """The L2 penalty on every weight."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +45,10 @@ class RunResult:
 
     Attributes:
         val_score: Micro-F1 in percent on the validation nodes; None without validation nodes.
-        test_score: Micro-F1 in percent on the test nodes, read once, at the chosen epoch.
+        test_score: Micro-F1 in percent on the test nodes, read once, at the chosen epoch; None
+            where their labels are hidden or there are none.
+        test_predictions: What is predicted for the test nodes: class ids [n], or truth values of
+            several labels per node [n, C].
         best_epoch: The chosen epoch of the best round, counted from 1 within it; 0 if its first
             epoch broke and the weights are those before it.
         epochs: Epochs trained in all rounds.
@@ -71,7 +62,8 @@ class RunResult:
     """
 
     val_score: float | None
-    test_score: float
+    test_score: float | None
+    test_predictions: Tensor
     best_epoch: int
     epochs: int
     probabilities: Tensor
@@ -121,7 +113,7 @@ def train_run(
     with seeded(seed, task.labels.device):
         generator = torch.Generator().manual_seed(seed)
         trainer = _Trainer(task, build, optimization, config, keep_history, on_epoch)
-        run = method.start(task.visible(), generator)
+        run = method.start(task.visible(all_labels=method.looks_at_labels), generator)
         run.tell_epoch = trainer.count_own_epoch
         current = run.next_round(None)
         while current is not None:
@@ -296,9 +288,11 @@ class _Trainer:
         # A probability above one half is a positive logit.
         scores = probabilities - 0.5 if task.multilabel else probabilities
         has_val = task.val.numel() > 0
+        has_test = task.test.numel() > 0 and not task.test_hidden
         return RunResult(
             val_score=micro_f1(scores[task.val], self.val_labels) if has_val else None,
-            test_score=micro_f1(scores[task.test], task.labels[task.test]),
+            test_score=micro_f1(scores[task.test], task.labels[task.test]) if has_test else None,
+            test_predictions=predicted_labels(scores[task.test], task.multilabel),
             best_epoch=best_round(self.results).best_epoch,
             epochs=self.epochs,
             probabilities=probabilities,

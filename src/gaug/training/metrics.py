@@ -1,29 +1,38 @@
-"""The score of the paper, micro-F1 in percent, and what kinds of edges a graph has."""
+"""The score of the paper: micro-F1 in percent."""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 
 def micro_f1(logits: Tensor, labels: Tensor) -> float:
     r"""Micro-averaged F1 in percent, $2 TP / (2 TP + FP + FN)$ over all classes.
 
-    With one class a node it equals accuracy (the paper's appendix A.2). With several labels a node
-    a label is predicted where its logit is positive; the score is 0 when nothing is predicted and
-    nothing is right.
+    With one class per node it equals accuracy (the paper's appendix A.2). With several labels per
+    node, a label is predicted where its logit is positive; the score is 0 when nothing is predicted
+    and nothing is right.
 
     Args:
-        logits: Any scores that are monotone in the class probabilities; for several labels a node,
-            logits of the labels.  [n, C]
+        logits: Any scores that are monotone in the class probabilities; for several labels per
+            node, logits of the labels.  [n, C]
         labels: Class ids [n], or 0/1 [n, C].
 
-    >>> import torch
     >>> micro_f1(torch.tensor([[2.0, 1.0], [0.0, 1.0]]), torch.tensor([0, 0]))
     50.0
     """
+    return micro_f1_of_predictions(predicted_labels(logits, labels.dim() == 2), labels)
+
+
+def predicted_labels(logits: Tensor, multilabel: bool) -> Tensor:
+    """The class of the largest logit [n], or for each label whether its logit is positive [n, C]."""
+    return logits > 0 if multilabel else logits.argmax(dim=1)
+
+
+def micro_f1_of_predictions(predicted: Tensor, labels: Tensor) -> float:
+    """`micro_f1` of what `predicted_labels` gave."""
     if labels.dim() == 1:
-        return 100.0 * int((logits.argmax(dim=1) == labels).sum()) / max(1, labels.numel())
-    predicted = logits > 0
+        return 100.0 * int((predicted == labels).sum()) / max(1, labels.numel())
     actual = labels > 0.5
     right = int((predicted & actual).sum())
     wrong = int((predicted ^ actual).sum())

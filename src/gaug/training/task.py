@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ class Task:
         val: Ids of the validation nodes; may be empty where no epoch is chosen by them.
         test: Ids of the test nodes.
         num_classes: Number of classes.
+        test_hidden: Whether the labels of the test nodes were taken out.
     """
 
     features: Features
@@ -37,6 +39,7 @@ class Task:
     val: Tensor
     test: Tensor
     num_classes: int
+    test_hidden: bool = False
 
     @classmethod
     def of(cls, data: Data) -> Task:
@@ -84,7 +87,14 @@ class Task:
             val=self.val.to(device),
             test=self.test.to(device),
             num_classes=self.num_classes,
+            test_hidden=self.test_hidden,
         )
+
+    def without_test_labels(self) -> Task:
+        """The task for choosing: the labels of the test nodes are gone, so nothing can see them."""
+        labels = self.labels.clone()
+        labels[self.test] = 0 if self.multilabel else -1
+        return dataclasses.replace(self, labels=labels, test_hidden=True)
 
     @property
     def in_features(self) -> int:

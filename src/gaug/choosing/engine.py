@@ -1,0 +1,204 @@
+"""Trials are run here, whoever proposes them: with test labels hidden, on record, over workers."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gaug.choosing.scores import ValidationScores
+from gaug.choosing.trial import Trial
+from gaug.errors import ConfigError, DataError, GaugError
+from gaug.runs.execute import Request, execute_all
+from gaug.runs.executors import Executor
+from gaug.runs.graphs import Graphs
+from gaug.runs.record import RunRecord
+from gaug.runs.store import Store
+
+#: Runs of each trial, where nobody says otherwise.
+TRIAL_RUNS = 3
+
+#: Told how many trials are done, with the parts of those under way.
+OnTrial = Callable[[float], None]
+
+
+class Proposer(ABC):
+    """Says which settings to try next."""
+
+    #: Whether a trial may be given up after its first run.
+    prunes: bool = False
+
+    @abstractmethod
+    def propose(self) -> list[Trial]:
+        """The trials to run next, side by side; none when the search is over."""
+
+    def is_hopeless(self, trial: Trial, score: float) -> bool:
+        """Whether to give up a trial by the validation score of its first run."""
+        return False
+
+    def learn(self, trial: Trial) -> None:  # noqa: B027 – for those that learn
+        """Take note of a trial that was run, given up, or could not be run."""
+
+    def release(self, trial: Trial) -> None:  # noqa: B027 – for those that keep count
+        """Take note of a trial that was proposed and not run to its end."""
+
+
+@dataclass(frozen=True)
+class TrialRunner:
+    """How trials are run.
+
+    Attributes:
+        graphs: Where graphs come from.
+        runs: Runs of each trial.
+        executor: Where to run; by default in this process.
+        store: Where runs go on record, and from where they are taken over.
+        deadline: When to stop, on the clock of `time.monotonic`.
+    """
+
+    graphs: Graphs
+    runs: int = TRIAL_RUNS
+    executor: Executor | None = None
+    store: Store | None = None
+    deadline: float = math.inf
+
+    def __post_init__(self) -> None:
+        if self.runs < 1:
+            raise ConfigError(f"trial_runs must be at least 1, got {self.runs}.")
+
+    def run_one(self, trial: Trial, on_trial: OnTrial | None = None) -> Trial:
+        """Run a single trial to its end, whatever the time; raises what it raises."""
+        batch = _Batch([trial])
+        dataclasses.replace(self, deadline=math.inf)._run(batch, [trial], range(self.runs), on_trial)
+        error = batch.errors.get(trial.name)
+        if error is not None:
+            raise error
+        return self._closed(batch, trial)
+
+    def run_all(self, proposer: Proposer, on_trial: OnTrial | None = None) -> list[Trial]:
+        """Run everything that is proposed, and give it back in the order of the proposals."""
+        done: list[Trial] = []
+
+        def tell(share: float) -> None:
+            if on_trial is not None:
+                on_trial(len(done) + share)
+
+        while proposed := proposer.propose():
+            batch = _Batch(proposed)
+            try:
+                in_time = self._run_batch(proposer, batch, tell)
+            except BaseException:
+                for trial in proposed:
+                    proposer.release(trial)
+                raise
+            for trial in proposed:
+                closed = self._closed(batch, trial)
+                done.append(closed)
+                if closed.scores is None and batch.errors.get(trial.name) is None:
+                    proposer.release(closed)
+                else:
+                    proposer.learn(closed)
+            tell(0.0)
+            if not in_time:
+                break
+        return done
+
+    def _run_batch(self, proposer: Proposer, batch: _Batch, tell: OnTrial) -> bool:
+        """Run the trials of a batch, and say whether the time allowed it."""
+        proposed = batch.trials
+        first = range(1) if proposer.prunes else range(self.runs)
+        if not self._run(batch, proposed, first, tell):
+            return False
+        if len(first) == self.runs:
+            return True
+        going_on = []
+        for trial in proposed:
+            records = batch.records[trial.name]
+            if not records:
+                continue  # it failed
+            score = records[0].val_score
+            assert score is not None, "there are validation nodes"
+            if proposer.is_hopeless(trial, score):
+                batch.pruned.add(trial.name)
+            else:
+                going_on.append(trial)
+        return self._run(batch, going_on, range(1, self.runs), tell)
+
+    def _run(
+        self, batch: _Batch, trials: Sequence[Trial], runs: range, tell: OnTrial | None
+    ) -> bool:
+        before = batch.share(self.runs)
+
+        def watch(done: float) -> None:
+            if tell is not None:
+                tell(before + done / self.runs)
+            if time.monotonic() > self.deadline:
+                raise _OutOfTimeError
+
+        # A sampler may propose the same settings twice; they are run once.
+        alike: dict[str, list[Trial]] = {}
+        for trial in trials:
+            alike.setdefault(repr(trial.plan.config), []).append(trial)
+        requests = [Request(same[0].plan, runs) for same in alike.values()]
+        results = execute_all(
+            requests,
+            executor=self.executor,
+            store=self.store,
+            graphs=self.graphs,
+            hide_test=True,
+            on_progress=watch,
+        )
+        try:
+            for request, result in results:
+                for trial in alike[repr(request.plan.config)]:
+                    if isinstance(result, GaugError):
+                        batch.errors.setdefault(trial.name, result)
+                    else:
+                        batch.records[trial.name].append(result)
+        except _OutOfTimeError:
+            return False
+        finally:
+            results.close()  # type: ignore[attr-defined] – it is a generator
+        return True
+
+    def _closed(self, batch: _Batch, trial: Trial) -> Trial:
+        """A trial with what its runs came to."""
+        records = sorted(batch.records[trial.name], key=lambda record: record.run)
+        error = batch.errors.get(trial.name)
+        seconds = sum(record.seconds for record in records)
+        pruned = trial.name in batch.pruned
+        if error is not None:
+            return dataclasses.replace(trial, seconds=seconds, failure=str(error))
+        if len(records) < self.runs and not pruned:
+            reason = "the time was over before its end"
+            return dataclasses.replace(trial, seconds=seconds, failure=reason)
+        values = tuple(record.val_score for record in records if record.val_score is not None)
+        num_nodes = self.graphs.split(trial.plan).val.numel()
+        scores = ValidationScores(values, num_nodes)
+        return dataclasses.replace(trial, scores=scores, seconds=seconds, pruned=pruned)
+
+
+def check_validation(graphs: Graphs, trial: Trial) -> None:
+    """Raise if there are no validation nodes to compare by."""
+    if graphs.split(trial.plan).val.numel() == 0:
+        raise DataError("Methods are compared on validation nodes, and this graph has none.")
+
+
+class _Batch:
+    """What the runs of trials that go side by side have come to so far; trials by their names."""
+
+    def __init__(self, trials: list[Trial]) -> None:
+        self.trials = trials
+        self.records: dict[str, list[RunRecord]] = {trial.name: [] for trial in trials}
+        self.errors: dict[str, GaugError] = {}
+        self.pruned: set[str] = set()
+
+    def share(self, runs: int) -> float:
+        """How many trials the finished runs make up."""
+        return sum(map(len, self.records.values())) / runs
+
+
+class _OutOfTimeError(Exception):
+    pass

@@ -1,0 +1,294 @@
+"""Settings proposed by Optuna, in a study that processes share and that goes on after any end.
+
+The study lives in a storage beside the run records, where `optuna-dashboard` and other processes
+find it. Trials are asked for in batches of a fixed size. Each trial has an index; what is proposed
+for it depends on the seed, the index and the trials of earlier batches alone. So a search comes to
+the same end whatever the number of workers and however often it was interrupted.
+
+A trial whose process has ended, by a kill or a power cut, is noticed: at once where that process
+was on this machine, and otherwise when its heartbeat (Optuna's own) has been missing for a while.
+It counts as failed, and its index is proposed again, with the same settings.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import optuna
+import psutil
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.exceptions import ExperimentalWarning
+from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
+from optuna.trial import FrozenTrial, TrialState, create_trial
+
+from gaug.choosing.engine import Proposer
+from gaug.choosing.scores import ValidationScores
+from gaug.choosing.trial import Trial
+from gaug.config import Searched
+from gaug.runs.plan import Plan
+from gaug.runs.store import Store
+from gaug.seeding import run_seed
+
+#: Trials that are asked for together.
+BATCH = 4
+#: Trials that must have been run before others are given up.
+_TRIALS_BEFORE_PRUNING = 5
+# Seconds between two signs of life, and after how many a trial counts as lost.
+_HEARTBEAT, _GRACE = 60, 300
+
+
+class OptunaStudy(Proposer):
+    """Proposes settings by a tree-structured Parzen estimator; gives up those below the median.
+
+    Args:
+        plan: Everything but what is searched; its own settings are the first trial.
+        space: What may be searched, by setting.
+        trials: How many settings to try.
+        name: What the study is called; the same name goes on with the same study.
+        store: Where the study lives; None keeps it in memory only.
+    """
+
+    prunes = True
+
+    def __init__(
+        self,
+        plan: Plan,
+        space: Mapping[str, Searched],
+        *,
+        trials: int,
+        name: str,
+        store: Store | None = None,
+    ) -> None:
+        self.plan = plan
+        self.trials = trials
+        self.space = {
+            setting: _distribution(values, getattr(plan.method.config, setting))
+            for setting, values in space.items()
+        }
+        self.storage = open_storage(store)
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self.study = optuna.create_study(
+            storage=self.storage, study_name=name, direction="maximize", load_if_exists=True
+        )
+        self._study_id = self.storage.get_study_id_from_name(name)
+        self._owned: dict[str, int] = {}  # ids of the trials under way here, by name
+        self._heart = _Heart(self.storage, self._owned)
+
+    def propose(self) -> list[Trial]:
+        """The trials of the next batch that nobody has run or is running."""
+        self._fail_lost_trials()
+        taken = self._by_index()
+        free = [index for index in range(self.trials) if index not in taken]
+        if not free:
+            self._heart.stop()
+            return []
+        batch = free[0] // BATCH
+        proposed = []
+        for index in (index for index in free if index // BATCH == batch):
+            trial = self._claim(index, self._suggested(index))
+            if trial is not None:
+                proposed.append(trial)
+        # Another process may have been faster with all of them.
+        return proposed or self.propose()
+
+    def is_hopeless(self, trial: Trial, score: float) -> bool:
+        """Whether the first run is below the median of the first runs of earlier batches."""
+        number = self._owned[trial.name]
+        self.storage.set_trial_intermediate_value(number, 0, score)
+        index = self.storage.get_trial(number).user_attrs["index"]
+        asked = self._view(index // BATCH * BATCH).ask()
+        asked.report(score, step=0)
+        return asked.should_prune()
+
+    def learn(self, trial: Trial) -> None:
+        """Tell the study what a trial came to."""
+        number = self._owned.pop(trial.name)
+        if trial.scores is None:
+            self.storage.set_trial_user_attr(number, "failure", trial.failure)
+            self.storage.set_trial_state_values(number, TrialState.FAIL)
+            return
+        self.storage.set_trial_user_attr(number, "val_scores", list(trial.scores.values))
+        self.storage.set_trial_user_attr(number, "nodes", trial.scores.num_nodes)
+        self.storage.set_trial_user_attr(number, "seconds", trial.seconds)
+        state = TrialState.PRUNED if trial.pruned else TrialState.COMPLETE
+        self.storage.set_trial_state_values(number, state, [trial.mean])
+
+    def release(self, trial: Trial) -> None:
+        """Give a trial back: somebody else, or a later start, will run it."""
+        number = self._owned.pop(trial.name, None)
+        if number is not None:
+            self.storage.set_trial_state_values(number, TrialState.FAIL)
+
+    def results(self) -> list[Trial]:
+        """All trials of the study that are over, by whichever process, in the order of indices."""
+        taken = self._by_index()
+        return [
+            self._trial(found)
+            for index, found in sorted(taken.items())
+            if index < self.trials and found.state.is_finished()
+        ]
+
+    def importances(self) -> dict[str, float]:
+        """How much each setting decides the score, adding up to 1; empty where that is not known."""
+        done = [t for t in self._by_index().values() if t.state == TrialState.COMPLETE]
+        if len({t.value for t in done}) < 2:
+            return {}
+        view = optuna.create_study(direction="maximize")
+        view.add_trials(done)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+            try:
+                return dict(optuna.importance.get_param_importances(view, evaluator=evaluator))
+            except (ValueError, RuntimeError):  # too few different trials
+                return {}
+
+    def _by_index(self) -> dict[int, FrozenTrial]:
+        """The trials that are over or under way; of several with an index the first counts."""
+        found: dict[int, FrozenTrial] = {}
+        for trial in self.study.get_trials(deepcopy=False):
+            lost = trial.state == TrialState.FAIL and "failure" not in trial.user_attrs
+            if not lost and "index" in trial.user_attrs:
+                found.setdefault(trial.user_attrs["index"], trial)
+        return found
+
+    def _view(self, before: int) -> optuna.Study:
+        """The trials with an index below one, in their order, as a study of its own."""
+        found = sorted((i, t) for i, t in self._by_index().items() if i < before)
+        view = optuna.create_study(
+            direction="maximize",
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=_TRIALS_BEFORE_PRUNING),
+        )
+        view.add_trials([trial for _, trial in found if trial.state.is_finished()])
+        return view
+
+    def _suggested(self, index: int) -> dict[str, Any]:
+        """The settings of a trial: those of the plan, then what Optuna makes of earlier batches."""
+        if index == 0:
+            return {setting: getattr(self.plan.method.config, setting) for setting in self.space}
+        view = self._view(index // BATCH * BATCH)
+        view.sampler = optuna.samplers.TPESampler(seed=run_seed(self.plan.seed, index) % 2**32)
+        return view.ask(self.space).params
+
+    def _claim(self, index: int, params: Mapping[str, Any]) -> Trial | None:
+        """Begin a trial, unless another process has begun it first."""
+        attributes = {"index": index, "owner": _this_process(), "settings": dict(params)}
+        try:
+            begun = create_trial(
+                state=TrialState.RUNNING,
+                params=dict(params),
+                distributions=self.space,
+                user_attrs=attributes,
+            )
+        except ValueError:  # settings of the plan may lie outside of what is searched
+            begun = create_trial(state=TrialState.RUNNING, user_attrs=attributes)
+        number = self.storage.create_new_trial(self._study_id, begun)
+        found = self.storage.get_trial(number)
+        if self._by_index()[index].number != found.number:
+            self.storage.set_trial_state_values(number, TrialState.FAIL)
+            return None
+        trial = self._trial(found)
+        self._owned[trial.name] = number
+        self._heart.beat(number)
+        return trial
+
+    def _trial(self, found: FrozenTrial) -> Trial:
+        settings = {
+            name: _readable(value) for name, value in found.user_attrs["settings"].items()
+        }
+        texts = [f"{name}={value}" for name, value in settings.items()]
+        values = found.user_attrs.get("val_scores")
+        return Trial(
+            f"{found.user_attrs['index']}: {' '.join(texts)}",
+            self.plan.with_settings(texts),
+            settings,
+            ValidationScores(tuple(values), found.user_attrs["nodes"]) if values else None,
+            found.user_attrs.get("seconds", 0.0),
+            found.state == TrialState.PRUNED,
+            found.user_attrs.get("failure"),
+        )
+
+    def _fail_lost_trials(self) -> None:
+        if isinstance(self.storage, RDBStorage):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ExperimentalWarning)
+                optuna.storages.fail_stale_trials(self.study)
+        for trial in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+            if _has_ended(trial.user_attrs.get("owner")):
+                number = self.storage.get_trial_id_from_study_id_trial_number(
+                    self._study_id, trial.number
+                )
+                self.storage.set_trial_state_values(number, TrialState.FAIL)
+
+
+def open_storage(store: Store | None) -> BaseStorage:
+    """Optuna's storage in the database of a store; in memory without one."""
+    if store is None:
+        return InMemoryStorage()
+    url = store.database_url
+    waits = {"connect_args": {"timeout": 30}} if url.startswith("sqlite") else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        return RDBStorage(
+            url, engine_kwargs=waits, heartbeat_interval=_HEARTBEAT, grace_period=_GRACE
+        )
+
+
+class _Heart:
+    """Signs of life of the trials under way here, for processes on other machines."""
+
+    def __init__(self, storage: BaseStorage, owned: Mapping[str, int]) -> None:
+        self._storage = storage
+        self._owned = owned
+        self._stopped = threading.Event()
+        if isinstance(storage, RDBStorage):
+            threading.Thread(target=self._run, daemon=True).start()
+
+    def beat(self, number: int) -> None:
+        if isinstance(self._storage, RDBStorage):
+            self._storage.record_heartbeat(number)
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(_HEARTBEAT):
+            for number in list(self._owned.values()):
+                self.beat(number)
+
+
+def _this_process() -> dict[str, Any]:
+    process = psutil.Process()
+    return {"host": socket.gethostname(), "pid": process.pid, "begun": process.create_time()}
+
+
+def _has_ended(owner: dict[str, Any] | None) -> bool:
+    """Whether the process that began a trial was on this machine and is gone."""
+    if owner is None or owner["host"] != socket.gethostname():
+        return False
+    try:
+        return abs(psutil.Process(owner["pid"]).create_time() - owner["begun"]) > 1
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _distribution(values: Searched, example: Any) -> BaseDistribution:
+    if isinstance(values, tuple):
+        return CategoricalDistribution(values)
+    if isinstance(example, int):
+        return IntDistribution(int(values.low), int(values.high), step=int(values.step))
+    return FloatDistribution(values.low, values.high, step=values.step)
+
+
+def _readable(value: Any) -> Any:
+    """Without what counting in steps leaves in the last digits."""
+    return round(value, 9) if isinstance(value, float) else value

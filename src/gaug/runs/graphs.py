@@ -1,0 +1,147 @@
+"""Graphs that plans ask for: each is loaded, fingerprinted, split and laid out once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from torch_geometric.data import Data
+
+from gaug.data.loaded import LoadedGraph
+from gaug.data.opening import as_loaded, open_graph, split_graph
+from gaug.data.source import GraphSource
+from gaug.data.splits import Split
+from gaug.graph.fingerprint import graph_hash
+from gaug.provenance import software_versions
+from gaug.runs.plan import Plan
+from gaug.runs.record import run_identity
+from gaug.training.run import PreparedRuns
+from gaug.training.task import Task
+
+# What is kept for the next plan: graphs are large, methods prepared for one are not.
+_KEPT_GRAPHS = 8
+_KEPT_METHODS = 64
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class PlacedPlan:
+    """A plan with its graph, ready to be identified and run.
+
+    Attributes:
+        plan: The plan.
+        loaded: Its graph.
+        graph_hash: Fingerprint of the graph.
+        split: The training, validation and test nodes.
+        task: The graph with its split, laid out, on its device.
+    """
+
+    plan: Plan
+    loaded: LoadedGraph
+    graph_hash: str
+    split: Split
+    task: Task
+
+    def identity(self, run: int) -> str:
+        """The fingerprint that the record of a run carries."""
+        return run_identity(
+            graph_hash=self.graph_hash,
+            split_hash=self.split.hash,
+            model=self.plan.model.name,
+            method=self.plan.method.name,
+            config=self.plan.config,
+            seed=self.plan.seed,
+            run=run,
+            gaug_version=software_versions()["gaug"],
+        )
+
+
+class Graphs:
+    """The graphs of plans, kept from one plan to the next.
+
+    Args:
+        root: The data root of the catalog's graphs.
+    """
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root
+        self._loaded = _Kept[LoadedGraph](_KEPT_GRAPHS)
+        self._hashes = _Kept[str](_KEPT_GRAPHS)
+        self._splits = _Kept[Split](_KEPT_GRAPHS * 4)
+        self._tasks = _Kept[Task](_KEPT_GRAPHS)
+        self._prepared = _Kept[PreparedRuns](_KEPT_METHODS)
+
+    def load(self, plan: Plan) -> LoadedGraph:
+        """The graph of a plan."""
+        graph = plan.graph
+        if isinstance(graph, LoadedGraph):
+            return graph
+        keep_dense = plan.model.is_users
+        if isinstance(graph, Data):
+            # The graph itself is kept with it: another one may get the same id.
+            key = (id(graph), keep_dense)
+            return self._loaded.get(key, lambda: as_loaded(graph, keep_dense=keep_dense), graph)
+        source, scaling = GraphSource.of(graph), plan.data.feature_scaling
+        key = (repr(source), scaling)
+        return self._loaded.get(key, lambda: open_graph(source, self.root, scaling))
+
+    def split(self, plan: Plan) -> Split:
+        """The split of a plan."""
+        if isinstance(plan.split, Split):
+            return plan.split
+        loaded, kind = self.load(plan), plan.split
+        key = (id(loaded.data), kind, plan.split_config)
+        return self._splits.get(key, lambda: split_graph(loaded, kind, plan.split_config), loaded)
+
+    def place(self, plan: Plan) -> PlacedPlan:
+        """A plan with its graph, split and laid out."""
+        loaded, split = self.load(plan), self.split(plan)
+        data = loaded.data
+        digest = self._hashes.get(id(data), lambda: graph_hash(data), data)
+        task = self._tasks.get(
+            (id(data), split.hash, plan.device),
+            lambda: Task.of(split.apply(data)).to(plan.device),
+            data,
+        )
+        return PlacedPlan(plan, loaded, digest, split, task)
+
+    def prepare(self, placed: PlacedPlan, *, hide_test: bool) -> PreparedRuns:
+        """What all runs of a plan share, prepared once.
+
+        Args:
+            placed: The plan.
+            hide_test: Whether to take the labels of the test nodes out first.
+        """
+        plan = placed.plan
+
+        def prepare() -> PreparedRuns:
+            task = placed.task.without_test_labels() if hide_test else placed.task
+            method = plan.method.build(model=plan.model, training=plan.training, seed=plan.seed)
+            return PreparedRuns.prepare(
+                task, plan.model, method, plan.training, seed=plan.seed, threads=plan.threads
+            )
+
+        kept_with = (placed.task, plan.method.instance, plan.model.factory)
+        key = (placed.identity(0), id(plan.method.instance), id(plan.model.factory), hide_test)
+        return self._prepared.get(key, prepare, kept_with)
+
+
+class _Kept(OrderedDict[Any, tuple[Any, T]]):
+    """Values that were made before, up to a number; those used last are kept."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    def get(self, key: Any, make: Callable[[], T], holding: Any = None) -> T:  # type: ignore[override]
+        """The value of a key, made if it is not there; what its ids stand for is held with it."""
+        if key not in self:
+            self[key] = (holding, make())
+        self.move_to_end(key)
+        while len(self) > self.most:
+            self.popitem(last=False)
+        return self[key][1]

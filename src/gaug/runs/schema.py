@@ -1,0 +1,79 @@
+"""The tables of a store, and the steps that bring an older store up to date.
+
+A store says which version its tables have. `STEPS` leads from each version to the next; all steps
+that a store lacks are made in one transaction, so that it has either its old tables or the new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import sqlalchemy
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import Connection, Float, Integer, LargeBinary, select, update
+from sqlalchemy.orm import Mapped, mapped_column
+
+from gaug.runs.record import Base, RunRecord, run_identity
+
+#: Version of the tables in `gaug.runs.record`.
+SCHEMA_VERSION = 2
+
+
+class SchemaVersion(Base):
+    """The version of a store's tables, in its single row."""
+
+    __tablename__ = "gaug_schema"
+
+    version: Mapped[int] = mapped_column(Integer, primary_key=True)
+
+
+def upgrade(connection: Connection, version: int) -> None:
+    """Bring the tables of a store from an older version up to date.
+
+    Args:
+        connection: Within a transaction.
+        version: The version that the store has.
+    """
+    for number in range(version, SCHEMA_VERSION):
+        STEPS[number](connection)
+    connection.execute(update(SchemaVersion).values(version=SCHEMA_VERSION))
+
+
+def _hide_test_scores(connection: Connection) -> None:
+    """From 1 to 2: a run may have no test score yet; settings in American spelling.
+
+    The identity of a run no longer has the settings of the graph and the split, which their
+    fingerprints stand for, and the protocol says how the epoch was really chosen.
+    """
+    operations = Operations(MigrationContext.configure(connection))
+    with operations.batch_alter_table("runs") as table:
+        table.alter_column("test_score", existing_type=Float(), nullable=True)
+        table.add_column(sqlalchemy.Column("test_predictions", LargeBinary(), nullable=True))
+    runs = RunRecord.__table__
+    columns = ("id", "graph_hash", "split_hash", "model", "method", "config", "seed", "run")
+    rows = connection.execute(select(*(runs.c[name] for name in columns), runs.c.versions)).all()
+    for row in rows:
+        found = dict(row._mapping)
+        number, versions = found.pop("id"), found.pop("versions")
+        found["config"] = _respelled(found["config"])
+        changed = {
+            "config": found["config"],
+            "protocol": found["config"].get("training", {}).get("selection", "validation"),
+            "identity": run_identity(**found, gaug_version=versions["gaug"]),
+        }
+        connection.execute(update(RunRecord).where(RunRecord.id == number).values(**changed))
+
+
+_RESPELLED = {"max-normalised": "max-normalized", "standardised": "standardized"}
+
+
+def _respelled(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _respelled(part) for name, part in value.items()}
+    return _RESPELLED.get(value, value) if isinstance(value, str) else value
+
+
+#: What leads from each version to the next.
+STEPS: dict[int, Callable[[Connection], None]] = {1: _hide_test_scores}

@@ -1,0 +1,146 @@
+"""One run: what all runs of a plan share, and the loop called on it.
+
+Nothing else calls the loop: repeated runs and `Method.fit` both train here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gaug.errors import ConfigError, reason_of
+from gaug.graph.sparse import SparseMatrix
+from gaug.models.spec import ModelSpec
+from gaug.seeding import run_seed
+from gaug.training.config import TrainingConfig
+from gaug.training.hooks import Augmentation
+from gaug.training.loop import OnEpoch, RunResult, apply_model, train_run
+from gaug.training.task import Task
+
+
+@dataclass(frozen=True)
+class PreparedRuns:
+    """A method prepared for a graph, a model and how to train it: everything but a run's number.
+
+    Attributes:
+        task: The graph with its split, laid out, on its device.
+        model: The model.
+        method: The method, prepared for the graph.
+        training: Settings of the loop.
+        seed: Seed that the seeds of all runs derive from.
+        threads: Threads of each run.
+    """
+
+    task: Task
+    model: ModelSpec
+    method: Augmentation
+    training: TrainingConfig
+    seed: int = 0
+    threads: int = 1
+
+    @classmethod
+    def prepare(
+        cls,
+        task: Task,
+        model: ModelSpec,
+        method: Augmentation,
+        training: TrainingConfig,
+        *,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> PreparedRuns:
+        """Let a method learn what all runs share.
+
+        Args:
+            task: The graph with its split, laid out, on its device.
+            model: The model.
+            method: The method, not prepared yet.
+            training: Settings of the loop.
+            seed: Seed that the seeds of all runs derive from.
+            threads: Threads of each run.
+        """
+        if threads < 1:
+            raise ConfigError(f"threads must be at least 1, got {threads}.")
+        check_model(model, task)
+        prepared = method.prepare(task.visible(all_labels=method.looks_at_labels), seed)
+        return cls(task, model, prepared, training, seed, threads)
+
+    @property
+    def max_epochs(self) -> int:
+        """Epochs of a run at most, to tell how far it is."""
+        return self.method.max_epochs(self.training.epochs)
+
+    def build_model(self) -> nn.Module:
+        """A new model with random weights."""
+        return self.model.build(self.task.in_features, self.task.num_classes)
+
+    def train(
+        self, run: int, *, keep_history: bool = False, on_epoch: OnEpoch | None = None
+    ) -> RunResult:
+        """Train and evaluate once.
+
+        Args:
+            run: Number of the run, which decides its seed.
+            keep_history: Whether to keep one row per epoch.
+            on_epoch: Called with the number of epochs done so far.
+        """
+        with computing_threads(self.threads):
+            return train_run(
+                self.task,
+                self.build_model,
+                self.method,
+                self.model.config,
+                self.training,
+                run_seed(self.seed, run),
+                keep_history=keep_history,
+                on_epoch=on_epoch,
+            )
+
+
+@contextlib.contextmanager
+def computing_threads(threads: int) -> Iterator[None]:
+    """Within the block PyTorch computes with so many threads.
+
+    A run has a fixed number of threads, however many runs go side by side: sums of floating-point
+    numbers depend on how they are split, and a run must come out the same every time.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def check_model(model: ModelSpec, task: Task) -> None:
+    """Raise if a user-defined module does not give one score for each node and class."""
+    if not model.is_users:
+        return
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        module = model.build(task.in_features, task.num_classes).to(task.labels.device).eval()
+        try:
+            logits: Any = apply_model(module, task.features, task.adjacency)
+        except TypeError as error:
+            raise ConfigError(
+                f"The model {model.name} must have forward(x, edge_index, edge_weight): {error}."
+            ) from error
+        except (NotImplementedError, RuntimeError) as error:
+            if not isinstance(task.features, SparseMatrix):
+                raise
+            raise ConfigError(
+                f"The model {model.name} fails on this graph, whose features are sparse"
+                f" ({reason_of(error)}). If it needs dense ones, data.x = data.x.to_dense() makes"
+                " them."
+            ) from error
+    expected = [task.adjacency.num_nodes, task.num_classes]
+    shape = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+    if shape != expected:
+        raise ConfigError(
+            f"The model {model.name} must give one number for each node and class, of shape"
+            f" {expected}, got {shape}."
+        )
