@@ -14,15 +14,16 @@ from gaug.choosing.candidates import NONE, Candidate, Omission, applicable
 from gaug.choosing.scores import validate_repeatedly
 from gaug.choosing.trial import MethodChoice, Trial
 from gaug.classifier.base import NodeClassifier, valid_for
-from gaug.classifier.facts import GraphInfo
+from gaug.classifier.graph_info import GraphInfo
 from gaug.classifier.mended_graph import MendedGraphClassifier
 from gaug.data.fitting_split import with_fitting_masks
 from gaug.errors import ConfigError, TrainingError
-from gaug.methods import NoAugmentation, build_method
 from gaug.methods.method import check_model
-from gaug.models.spec import Model, ModelChoice
+from gaug.methods.none.method import NoAugmentation
+from gaug.methods.spec import MethodSpec
+from gaug.models.spec import Model, ModelSpec
 from gaug.runs.executors import OnProgress
-from gaug.training.loop import TrainingConfig
+from gaug.training.config import TrainingConfig
 from gaug.training.task import Task
 
 #: Seconds for all trials, where nobody says otherwise.
@@ -35,7 +36,7 @@ _PAIRS_A_SECOND = 1e8
 
 def choose_method(
     task: Task,
-    model: ModelChoice,
+    model: ModelSpec,
     training: TrainingConfig,
     *,
     time_budget: float = TIME_BUDGET,
@@ -60,7 +61,7 @@ def choose_method(
         threads: Threads of each run.
         on_progress: Called now and then with the share of the trials that is done.
     """
-    check_auto(None if model.is_users else model.name, time_budget, runs)
+    check_auto(None if model.is_custom else model.name, time_budget, runs)
     check_model(model, task)
     begun = time.monotonic()
     found = applicable(task)
@@ -79,7 +80,7 @@ def choose_method(
             reason = "it would take longer than the time left" if left > 0 else "no time was left"
             omissions.append(Omission(candidate, reason))
             continue
-        method = build_method(candidate.config, candidate.parts, model=model)
+        method = MethodSpec(candidate.config, candidate.parts).build(model=model)
         try:
             scores = validate_repeatedly(
                 task,
@@ -129,7 +130,7 @@ class AutoResult:
     @property
     def test_score(self) -> float | None:
         """Test score of the classifier, the only one that was read; None without test nodes."""
-        return self.classifier.facts.test_score
+        return self.classifier.summary.test_score
 
     def __str__(self) -> str:
         lines = [str(self.choice)]
@@ -179,14 +180,14 @@ def auto(
         (6, 'none')
     """
     plain = NoAugmentation(model=model, training=training, seed=seed, **settings)
-    valid, notes = valid_for(data, plain.choice)
+    valid, notes = valid_for(data, plain.model)
     if notes:
         warnings.warn(" ".join(notes), stacklevel=2)
     device = str(data.edge_index.device)
     split = with_fitting_masks(valid, seed=seed)
     choice = choose_method(
         Task.of(split).to(device),
-        plain.choice,
+        plain.model,
         plain.training,
         time_budget=time_budget,
         runs=runs,
@@ -195,8 +196,8 @@ def auto(
         on_progress=on_progress,
     )
     chosen = choice.chosen.candidate
-    method = build_method(
-        chosen.config, chosen.parts, model=plain.choice, training=plain.training, seed=seed
+    method = MethodSpec(chosen.config, chosen.parts).build(
+        model=plain.model, training=plain.training, seed=seed
     )
     classifier = method.fit(split.to(device), info=info, threads=threads)
     augmented = data

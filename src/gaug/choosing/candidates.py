@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
-from gaug.edge_predictors import PredictorConfig
-from gaug.edge_predictors.gae import GAEConfig
+from gaug.edge_predictors.config import GAEConfig, PredictorConfig
 from gaug.graph.matrices import to_scipy_features
 from gaug.graph.sparse import SparseMatrix
-from gaug.methods import (
-    DropEdgeConfig,
-    GAugMConfig,
-    GAugOConfig,
-    MethodConfig,
-    NoAugmentationConfig,
-    part_configs,
-)
+from gaug.methods.dropedge.config import DropEdgeConfig
+from gaug.methods.gaug_m.config import GAugMConfig
+from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.methods.none.config import NoAugmentationConfig
 from gaug.models.base import Features
-from gaug.training.loop import TrainingConfig
+from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.task import Task
 
 
@@ -34,7 +29,7 @@ class Candidate:
     @property
     def parts(self) -> dict[str, PredictorConfig]:
         """Settings of its edge predictors, by name."""
-        return part_configs(self.config)
+        return self.config.predictor_configs()
 
     @property
     def changed(self) -> list[str]:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from gaug.errors import DataError
 from gaug.methods.method import optimization
-from gaug.models.spec import ModelChoice
+from gaug.models.spec import ModelSpec
 from gaug.runs.executors import OnProgress, repeat
 from gaug.runs.summary import mean_and_spread, spread
 from gaug.seeding import run_seed
+from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation
-from gaug.training.loop import OnEpoch, TrainingConfig, train_run
+from gaug.training.loop import OnEpoch, train_run
 from gaug.training.task import Task
 
 
@@ -98,7 +99,7 @@ def without_test(task: Task) -> Task:
 
 def validate_repeatedly(
     task: Task,
-    choice: ModelChoice,
+    choice: ModelSpec,
     method: Augmentation,
     training: TrainingConfig,
     *,
@@ -124,7 +125,7 @@ def validate_repeatedly(
     if task.val.numel() == 0:
         raise DataError("Methods are compared on validation nodes, and this graph has none.")
     hidden = without_test(task)
-    prepared = method.prepare(hidden.visible(), seed)
+    prepared = method.prepare(hidden.visible(all_labels=method.looks_at_labels), seed)
     job = _Job(hidden, choice, prepared, training, seed)
     results = repeat(job, range(runs), workers=1, threads=threads, on_progress=on_progress)
     return ValidationScores(tuple(score for _, score in results), task.val.numel())
@@ -135,7 +136,7 @@ class _Job:
     """One run, of which only the validation score is asked for."""
 
     task: Task
-    choice: ModelChoice
+    choice: ModelSpec
     method: Augmentation
     training: TrainingConfig
     seed: int

@@ -28,7 +28,8 @@ from gaug.config import Searched, searched_settings
 from gaug.data.loaded import LoadedGraph
 from gaug.data.source import split_graph
 from gaug.errors import ConfigError, DataError, TrainingError
-from gaug.methods import METHOD_CONFIGS, NoAugmentationConfig, part_configs
+from gaug.methods.none.config import NoAugmentationConfig
+from gaug.methods.registry import METHODS
 from gaug.models.base import as_features
 from gaug.runs.plan import Experiment, run_experiment
 from gaug.runs.store import RunRecord, Store
@@ -192,7 +193,7 @@ def check_search(experiment: Experiment, trials: int, trial_runs: int) -> None:
 
 def no_settings(method: str) -> ConfigError:
     """The error for a method that has no settings to search."""
-    others = [name for name, config in METHOD_CONFIGS.items() if searched_settings(config)]
+    others = [name for name, config in METHODS.config_types().items() if searched_settings(config)]
     return ConfigError(
         f"Method {method} has no settings to search. Choose from: {', '.join(sorted(others))}."
     )
@@ -232,7 +233,8 @@ def _readable(value: Any) -> Any:
 def _changed(experiment: Experiment, settings: dict[str, Any]) -> Experiment:
     method = dataclasses.replace(experiment.method, **settings)
     parts = {
-        name: experiment.parts.get(name, default) for name, default in part_configs(method).items()
+        name: experiment.parts.get(name, default)
+        for name, default in method.predictor_configs().items()
     }
     return dataclasses.replace(experiment, method=method, parts=parts)
 

@@ -14,10 +14,10 @@ from gaug.classifier.base import valid_for
 from gaug.data.splits import PARTS, SplitConfig, make_split
 from gaug.errors import ConfigError
 from gaug.graph.fingerprint import graph_hash
-from gaug.methods import NoAugmentation
 from gaug.methods.gaug_m.method import GAugM
 from gaug.methods.method import Method, check_model
-from gaug.models.spec import Model, ModelChoice
+from gaug.methods.none.method import NoAugmentation
+from gaug.models.spec import Model, ModelSpec
 from gaug.runs.execute import Subject, run_repeatedly
 from gaug.runs.executors import OnProgress
 from gaug.runs.store import RunRecord, Store
@@ -113,8 +113,8 @@ def evaluate(
             f" {method!r:.80}."
         )
     method = copy.copy(method or NoAugmentation())
-    choice = method.choice if model is None else ModelChoice.of(model)
-    method.choice = choice
+    choice = method.model if model is None else ModelSpec.of(model)
+    method.model = choice
     seed = method.seed if seed is None else seed
     valid, notes = valid_for(data, choice)
     device = str(data.edge_index.device)
@@ -135,8 +135,7 @@ def evaluate(
         "device": device,
     }
     if isinstance(method, GAugM):
-        parts = method.predictor_settings.items()
-        config["predictors"] = {name: part.to_dict() for name, part in parts}
+        config["predictors"] = {name: part.to_dict() for name, part in method.predictors.items()}
     subject = Subject(
         graph="a graph in memory",
         graph_hash=graph_hash(valid),

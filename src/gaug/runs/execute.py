@@ -7,14 +7,15 @@ from typing import Any
 
 from gaug.errors import ConfigError
 from gaug.methods.method import optimization
-from gaug.models.spec import ModelChoice
+from gaug.models.spec import ModelSpec
 from gaug.provenance import checkout_commit, software_versions
 from gaug.runs.cost import measured
 from gaug.runs.executors import OnProgress, repeat
 from gaug.runs.store import RunKey, RunRecord, Store
 from gaug.seeding import run_seed
+from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation
-from gaug.training.loop import OnEpoch, TrainingConfig, apply_model, train_run
+from gaug.training.loop import OnEpoch, apply_model, train_run
 from gaug.training.task import Task
 
 #: How epoch and hyper-parameters are chosen: on validation nodes, never on test nodes.
@@ -58,7 +59,7 @@ class Subject:
     split: str
     split_hash: str
     task: Task
-    model: ModelChoice
+    model: ModelSpec
     method: Augmentation
     training: TrainingConfig
     config: dict[str, Any]
@@ -72,7 +73,7 @@ class _TrainingJob:
 
     task: Task
     method: Augmentation
-    model: ModelChoice
+    model: ModelSpec
     training: TrainingConfig
     seed: int
     keep_history: bool
@@ -147,7 +148,9 @@ def run_repeatedly(
     if not missing:
         return sorted(records, key=lambda record: record.run)
     task = subject.task
-    method = subject.method.prepare(task.visible(), subject.seed)
+    method = subject.method.prepare(
+        task.visible(all_labels=subject.method.looks_at_labels), subject.seed
+    )
     job = _TrainingJob(task, method, subject.model, subject.training, subject.seed, keep_history)
     if workers > 1:
         apply_model(job.build(), task.features, task.adjacency)  # so that workers share its layout

@@ -14,21 +14,20 @@ from gaug.data.loaded import LoadedGraph
 from gaug.data.scaling import DataConfig
 from gaug.data.source import GraphSource, open_graph, split_graph
 from gaug.data.splits import SplitConfig
-from gaug.edge_predictors import PREDICTOR_CONFIGS, PredictorConfig
+from gaug.edge_predictors.config import PredictorConfig
+from gaug.edge_predictors.registry import PREDICTORS
 from gaug.errors import ConfigError, reason_of
 from gaug.graph.fingerprint import graph_hash
-from gaug.methods import METHOD_CONFIGS, build_method, method_config, part_configs
-from gaug.models import MODEL_CONFIGS, model_config
-from gaug.models.base import ModelConfig
-from gaug.models.spec import ModelChoice
+from gaug.methods.registry import METHODS
+from gaug.methods.spec import MethodSpec
+from gaug.models.config import ModelConfig
+from gaug.models.registry import MODELS
+from gaug.models.spec import ModelSpec
 from gaug.runs.execute import PROTOCOL, Subject, check_counts, run_repeatedly
 from gaug.runs.executors import OnProgress
 from gaug.runs.store import RunRecord, Store
 from gaug.runs.summary import mean_and_spread, spread, summarize
-from gaug.training.hooks import MethodConfig
-from gaug.training.loop import (
-    TrainingConfig,
-)
+from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.task import Task
 
 __all__ = [
@@ -105,13 +104,13 @@ class Experiment:
         if threads < 1:
             raise ConfigError(f"threads must be at least 1, got {threads}.")
         check_device(device)
-        base = method_config(method)
+        base = METHODS.config_type(method)()
         # Which predictors a method has depends on a setting of its own, so that comes first.
         own = [text for text in settings if text.partition("=")[0].strip() == "predictor"]
         chosen = apply_settings({"method": base}, own if hasattr(base, "predictor") else [])
-        parts = part_configs(cast("MethodConfig", chosen["method"]))
+        parts = cast("MethodConfig", chosen["method"]).predictor_configs()
         groups: dict[str, Config] = {
-            "model": model_config(model),
+            "model": MODELS.config_type(model)(),
             "method": base,
             "training": TrainingConfig(),
             "data": DataConfig(),
@@ -119,9 +118,9 @@ class Experiment:
             **parts,
         }
         elsewhere: dict[str, type[Config]] = {
-            **{f"--model {name}": config for name, config in MODEL_CONFIGS.items()},
-            **{f"--method {name}": config for name, config in METHOD_CONFIGS.items()},
-            **{f"predictor={name}": config for name, config in PREDICTOR_CONFIGS.items()},
+            **{f"--model {name}": config for name, config in MODELS.config_types().items()},
+            **{f"--method {name}": config for name, config in METHODS.config_types().items()},
+            **{f"predictor={name}": config for name, config in PREDICTORS.config_types().items()},
         }
         changed: dict[str, Any] = dict(apply_settings(groups, settings, elsewhere))
         changed["parts"] = {name: changed.pop(name) for name in parts}
@@ -186,17 +185,14 @@ def run_experiment(
     data = loaded.data
     split = split_graph(loaded, experiment.split, experiment.split_config)
     task = Task.of(split.apply(data)).to(experiment.device)
-    labels = task.labels.cpu() if "omniscient" in experiment.parts else None
     subject = Subject(
         graph=loaded.name,
         graph_hash=graph_hash(data),
         split=split.name,
         split_hash=split.hash,
         task=task,
-        model=ModelChoice.of(experiment.model),
-        method=build_method(
-            experiment.method, experiment.parts, labels=labels, model=experiment.model
-        ),
+        model=ModelSpec.of(experiment.model),
+        method=MethodSpec(experiment.method, experiment.parts).build(model=experiment.model),
         training=experiment.training,
         config=experiment.config,
         seed=experiment.seed,

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gaug.config import Config, Range, setting
 from gaug.errors import ConfigError, TrainingError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.homophily import edge_counts
@@ -19,28 +18,12 @@ from gaug.graph.sparse import SparseMatrix
 from gaug.models.base import GNN, Features
 from gaug.seeding import seeded
 from gaug.training.best_epoch import BestEpoch, Flaw, finite_weights
+from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult, best_round
 from gaug.training.metrics import micro_f1
 from gaug.training.task import Task
 
 OnEpoch = Callable[[int], None]
-
-
-@dataclass(frozen=True)
-class TrainingConfig(Config):
-    """Settings of the loop."""
-
-    epochs: int = setting(200, "Epochs at most.", within=Range(1))
-    patience: int | None = setting(
-        None,
-        "Stop after so many epochs without a better validation score, or the same at a lower loss.",
-        within=Range(1),
-    )
-    selection: str = setting(
-        "validation",
-        "Which epoch counts: the best on the validation nodes, or the last.",
-        choices=("validation", "last"),
-    )
 
 
 @dataclass(frozen=True)
@@ -121,7 +104,7 @@ def train_run(
     with seeded(seed, task.labels.device):
         generator = torch.Generator().manual_seed(seed)
         trainer = _Trainer(task, build, optimization, config, keep_history, on_epoch)
-        run = method.start(task.visible(), generator)
+        run = method.start(task.visible(all_labels=method.looks_at_labels), generator)
         run.tell_epoch = trainer.count_own_epoch
         current = run.next_round(None)
         while current is not None:
