@@ -12,11 +12,9 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar
 
 from gaug.errors import ConfigError, unknown_name
-
-C = TypeVar("C", bound="Config")
 
 
 @dataclass(frozen=True)
@@ -101,10 +99,23 @@ class Config:
         return dataclasses.asdict(self)
 
 
+@dataclass(frozen=True)
+class NamedConfig(Config):
+    """Base of the settings of something that a registry knows by name.
+
+    Attributes:
+        name: What the command line, the records and saved models call it.
+        title: What tables and figures call it.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+
+
 def parse_value(config_type: type[Config], name: str, text: str) -> Any:
     """Read the text of one setting as the type that its field declares.
 
-    >>> from gaug.training.loop import TrainingConfig
+    >>> from gaug.training.config import TrainingConfig
     >>> parse_value(TrainingConfig, "epochs", "50")
     50
     """
@@ -151,13 +162,13 @@ def apply_settings(
 def assign_settings(groups: Mapping[str, Config], values: Mapping[str, Any]) -> dict[str, Config]:
     """Change the settings of several groups by name, with values as they are in Python.
 
-    >>> from gaug.training.loop import TrainingConfig
+    >>> from gaug.training.config import TrainingConfig
     >>> assign_settings({"training": TrainingConfig()}, {"epochs": 50})["training"].epochs
     50
     """
     changes: dict[str, dict[str, Any]] = {group: {} for group in groups}
     for name, value in values.items():
-        changes[_find_group(groups, name, {})][name] = value
+        changes[_find_group(groups, name, {})][name.rpartition(".")[2]] = value
     return _replaced(groups, changes)
 
 

@@ -8,22 +8,24 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from gaug.classifier.facts import Facts, GraphInfo
 from gaug.classifier.files import write_folder
+from gaug.classifier.fit_summary import FitSummary
+from gaug.classifier.graph_info import GraphInfo
+from gaug.edge_predictors.config import PredictorConfig
 from gaug.errors import DataError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.valid import standardize
 from gaug.models.base import as_features
-from gaug.models.spec import ModelChoice
+from gaug.models.spec import ModelSpec
 from gaug.provenance import software_versions
-from gaug.training.hooks import MethodConfig
-from gaug.training.loop import TrainingConfig, apply_model
+from gaug.training.config import MethodConfig, TrainingConfig
+from gaug.training.loop import apply_model
 
 C = TypeVar("C", bound="NodeClassifier")
 
@@ -36,20 +38,20 @@ class Fitted:
     """What all fitted classifiers have.
 
     Attributes:
-        choice: Which model it is.
+        model: Which model it is.
         network: The trained model; None where a method needs none to predict.
         method: Settings of the method.
         training: Settings of the loop.
-        facts: What it was fitted to.
-        parts: Settings of the method's edge predictors, by name.
+        summary: What it was fitted to, and how well.
+        predictors: Settings of the method's edge predictors, by name.
     """
 
-    choice: ModelChoice
+    model: ModelSpec
     network: nn.Module | None
     method: MethodConfig
     training: TrainingConfig
-    facts: Facts
-    parts: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    summary: FitSummary
+    predictors: Mapping[str, PredictorConfig] = dataclasses.field(default_factory=dict)
 
 
 class NodeClassifier:
@@ -67,14 +69,14 @@ class NodeClassifier:
         self.fitted = fitted
 
     @property
-    def facts(self) -> Facts:
+    def summary(self) -> FitSummary:
         """What it was fitted to, and how well."""
-        return self.fitted.facts
+        return self.fitted.summary
 
     @property
     def class_names(self) -> list[str]:
         """A name for each class, in the order of the columns of `predict_proba`."""
-        return self.facts.class_names
+        return self.summary.class_names
 
     def predict_proba(self, data: Data, *, info: GraphInfo | None = None) -> Tensor:
         """Class probabilities of every node; labels and masks are not looked at.  [N, C]
@@ -98,7 +100,7 @@ class NodeClassifier:
             info: Names of its nodes and features, where they have some.
         """
         probabilities = self.predict_proba(data, info=info)
-        if self.facts.multilabel:
+        if self.summary.multilabel:
             return (probabilities > 0.5).long()
         return probabilities.argmax(dim=1)
 
@@ -113,14 +115,14 @@ class NodeClassifier:
         description = {
             "gaug_version": software_versions()["gaug"],
             "model": {
-                "name": fitted.choice.name,
-                "of_a_user": fitted.choice.is_users,
-                "settings": fitted.choice.config.to_dict(),
+                "name": fitted.model.name,
+                "of_a_user": fitted.model.is_custom,
+                "settings": fitted.model.config.to_dict(),
             },
             "method": {"name": fitted.method.name, "settings": fitted.method.to_dict()},
-            "predictors": {name: dict(part) for name, part in fitted.parts.items()},
+            "predictors": {name: part.to_dict() for name, part in fitted.predictors.items()},
             "training": fitted.training.to_dict(),
-            "facts": dataclasses.asdict(fitted.facts),
+            "facts": dataclasses.asdict(fitted.summary),
         }
         tensors = {_NETWORK + name: value for name, value in network.items()}
         tensors |= {_METHOD + name: value for name, value in self._tensors().items()}
@@ -137,8 +139,8 @@ class NodeClassifier:
 
     def __repr__(self) -> str:
         fitted = self.fitted
-        text = f"{type(self).__name__}(model={fitted.choice.name!r}, method={fitted.method.name!r}"
-        scores = self.facts.score_text()
+        text = f"{type(self).__name__}(model={fitted.model.name!r}, method={fitted.method.name!r}"
+        scores = self.summary.score_text()
         return f"{text}, {scores})" if scores else f"{text})"
 
     def _probabilities(self, valid: Data, info: GraphInfo, device: torch.device) -> Tensor:
@@ -161,7 +163,7 @@ class NodeClassifier:
         network.to(device).eval()
         features, adjacency = as_features(valid.x).to(device), Adjacency.of(valid).to(device)
         logits = apply_model(network, features, adjacency)
-        return logits.sigmoid() if self.facts.multilabel else logits.softmax(dim=1)
+        return logits.sigmoid() if self.summary.multilabel else logits.softmax(dim=1)
 
     def _valid(self, data: Data, info: GraphInfo) -> Data:
         if data.x is None:
@@ -169,29 +171,29 @@ class NodeClassifier:
                 "The graph has no features x; the model was fitted to a graph that has."
             )
         # Of an unlabeled graph nothing else is needed, and nothing else should be checked.
-        self.facts.check_features(int(data.x.size(1)), info)
+        self.summary.check_features(int(data.x.size(1)), info)
         statistics = data.get("feature_statistics")
-        x = self.facts.scaled_features(
+        x = self.summary.scaled_features(
             data.x.cpu(), None if statistics is None else statistics.cpu()
         )
         bare = Data(x=x, edge_index=data.edge_index.cpu(), num_nodes=data.num_nodes)
         if data.get("edge_weight") is not None:
             bare.edge_weight = data.edge_weight.cpu()
-        valid, notes = valid_for(bare, self.fitted.choice)
+        valid, notes = valid_for(bare, self.fitted.model)
         if notes:
             warnings.warn(" ".join(notes), stacklevel=4)
         return valid
 
 
-def valid_for(data: Data, choice: ModelChoice) -> tuple[Data, list[str]]:
+def valid_for(data: Data, model: ModelSpec) -> tuple[Data, list[str]]:
     """A valid graph for this model, on the CPU, and notes of what was changed on the way.
 
-    Dense features stay dense where a module of a user's will see them. Graphs are worked on on the
+    Dense features stay dense where a user-defined module will see them. Graphs are worked on on the
     CPU: not every device has sparse matrices.
     """
     on_cpu = copy.copy(data).cpu()
     valid, notes = standardize(on_cpu)
-    if choice.is_users and on_cpu.x.layout == torch.strided:
+    if model.is_custom and on_cpu.x.layout == torch.strided:
         valid.x = on_cpu.x.float()
     return valid, notes
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.classifier.base import Fitted, NodeClassifier, as_given
-from gaug.classifier.facts import GraphInfo
+from gaug.classifier.graph_info import GraphInfo
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.change import GraphChange
 from gaug.graph.edges import pair_keys, undirected_pairs
@@ -42,7 +42,7 @@ class ChangedGraphClassifier(NodeClassifier):
         return as_given(self._changed(self._valid(data, info), info), data)
 
     def _changed(self, valid: Data, info: GraphInfo) -> Data:
-        places = self.facts.places(int(valid.num_nodes), info)
+        places = self.summary.places(int(valid.num_nodes), info)
         return carried_over(self.change, places, valid).apply(valid)
 
     def _probabilities(self, valid: Data, info: GraphInfo, device: torch.device) -> Tensor:

@@ -58,13 +58,13 @@ def write_folder(
     folder = folder.resolve()  # a folder cannot be replaced under the name "."
     check_target(folder)
     numbers = save_tensors({name: value.cpu().clone() for name, value in tensors.items()})
-    facts = {
+    content = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         **description,
         "tensors_sha256": hashlib.sha256(numbers).hexdigest(),
     }
-    text = json.dumps({**facts, "checksum": _checksum(facts)}, indent=2, allow_nan=False)
+    text = json.dumps({**content, "checksum": _checksum(content)}, indent=2, allow_nan=False)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
         new = Path(scratch) / "new"
@@ -88,35 +88,35 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
         if not (folder / name).is_file():
             raise DataError(f"{folder} is no saved model: it has no {name}.")
     try:
-        facts = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        content = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     except (ValueError, RecursionError, OSError) as error:
         raise _damaged(folder, f"{DESCRIPTION} cannot be read") from error
-    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(f"{folder} is no saved model: {DESCRIPTION} was not written by gaug.")
-    version = facts.get("format_version")
+    version = content.get("format_version")
     if not isinstance(version, int) or version > FORMAT_VERSION:
         raise DataError(
             f"The model in {folder} has format version {version!r}; this gaug reads up to"
-            f" {FORMAT_VERSION}. Use the gaug that wrote it ({facts.get('gaug_version')}), or a"
+            f" {FORMAT_VERSION}. Use the gaug that wrote it ({content.get('gaug_version')}), or a"
             " newer one."
         )
-    checksum = facts.pop("checksum", None)
-    if checksum != _checksum(facts):
+    checksum = content.pop("checksum", None)
+    if checksum != _checksum(content):
         raise _damaged(folder, f"{DESCRIPTION} is not as it was written")
     try:
         numbers = (folder / TENSORS).read_bytes()
     except OSError as error:
         raise _damaged(folder, f"{TENSORS} cannot be read") from error
-    if hashlib.sha256(numbers).hexdigest() != facts["tensors_sha256"]:
+    if hashlib.sha256(numbers).hexdigest() != content["tensors_sha256"]:
         raise _damaged(folder, f"{TENSORS} is not as it was written")
     try:
-        return facts, load_tensors(numbers)
+        return content, load_tensors(numbers)
     except SafetensorError as error:
         raise _damaged(folder, f"{TENSORS} is no safetensors file") from error
 
 
-def _checksum(facts: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+def _checksum(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _damaged(folder: Path, what: str) -> DataError:

@@ -13,9 +13,9 @@ from torch_geometric.data import Data
 
 from gaug.classifier.base import Fitted, NodeClassifier, as_given
 from gaug.classifier.changed_graph import carried_over
-from gaug.classifier.facts import GraphInfo
-from gaug.edge_predictors import PREDICTOR_CONFIGS, build_predictor
+from gaug.classifier.graph_info import GraphInfo
 from gaug.edge_predictors.base import EdgePredictor
+from gaug.edge_predictors.build import build_predictor
 from gaug.errors import DataError
 from gaug.graph.change import GraphChange
 from gaug.graph.edges import keys_to_pairs, pair_keys, undirected_pairs
@@ -44,7 +44,8 @@ class MendedGraphClassifier(NodeClassifier):
     Args:
         fitted: The trained model with its settings.
         change: What the fit added and removed, by the nodes of its graph.
-        predictor: The fitted predictor; None where a user's was saved, which offers nothing.
+        predictor: The fitted predictor; None where a user-defined one was
+            saved, which offers nothing.
     """
 
     def __init__(
@@ -61,10 +62,10 @@ class MendedGraphClassifier(NodeClassifier):
         change = GraphChange(tensors["added"], tensors["removed"])
         settings = fitted.method.to_dict()
         predictor = None
-        if settings["predictor"] != "custom" and "omniscient" not in fitted.parts:
-            configs = {name: PREDICTOR_CONFIGS[name](**part) for name, part in fitted.parts.items()}
+        adapts = not any(config.looks_at_labels for config in fitted.predictors.values())
+        if settings["predictor"] != "custom" and adapts:
             predictor = build_predictor(
-                settings["predictor"], configs, scale=settings["combination"]
+                settings["predictor"], fitted.predictors, scale=settings["combination"]
             )
             predictor.restore(
                 {
@@ -96,7 +97,7 @@ class MendedGraphClassifier(NodeClassifier):
 
     def _change_of(self, valid: Data, info: GraphInfo) -> GraphChange:
         num_nodes = int(valid.num_nodes)
-        places = self.facts.places(num_nodes, info)
+        places = self.summary.places(num_nodes, info)
         kept = carried_over(self.change, places, valid)
         known = torch.zeros(num_nodes, dtype=torch.bool)
         known[places[places >= 0]] = True
@@ -105,9 +106,9 @@ class MendedGraphClassifier(NodeClassifier):
             return kept
         if self.predictor is None:
             raise DataError(
-                f"The graph has {new.numel()} nodes that the fit did not know, and a predictor of"
-                " a user's is not saved with the model, so nobody can offer them edges. Fit it"
-                " again, or predict on the nodes of the fit."
+                f"The graph has {new.numel()} nodes that the fit did not know, and a"
+                " user-defined predictor is not saved with the model, so nobody can offer them"
+                " edges. Fit it again, or predict on the nodes of the fit."
             )
         found = self._offered(self.predictor, valid, new)
         return GraphChange(
@@ -123,7 +124,7 @@ class MendedGraphClassifier(NodeClassifier):
         old[new] = False
         order = torch.cat([new, old.nonzero().flatten()])
         adapted = predictor.adapted(renumbered(data, order))
-        rate = self.change.added.size(1) / self.facts.num_nodes
+        rate = self.change.added.size(1) / self.summary.num_nodes
         free = ranking.num_non_edges(num_nodes, adapted.edges_, new.numel())
         added = adapted.top_non_edges(
             min(math.ceil(rate * new.numel()), free),

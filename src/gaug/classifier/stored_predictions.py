@@ -9,12 +9,12 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.classifier.base import Fitted, NodeClassifier
-from gaug.classifier.facts import GraphInfo
+from gaug.classifier.graph_info import GraphInfo
 from gaug.errors import DataError
 from gaug.graph.fingerprint import graph_hash
 
 
-class RememberedClassifier(NodeClassifier):
+class StoredPredictionsClassifier(NodeClassifier):
     """Predicts on the graph of the fit alone, what the fit predicted there.
 
     Args:
@@ -27,12 +27,12 @@ class RememberedClassifier(NodeClassifier):
         self.probabilities = probabilities
 
     @classmethod
-    def restored(cls, fitted: Fitted, tensors: Mapping[str, Tensor]) -> RememberedClassifier:
+    def restored(cls, fitted: Fitted, tensors: Mapping[str, Tensor]) -> StoredPredictionsClassifier:
         """The classifier from its parts, as `save` wrote them."""
         return cls(fitted, tensors["probabilities"])
 
     def _probabilities(self, valid: Data, info: GraphInfo, device: torch.device) -> Tensor:
-        if graph_hash(valid, with_labels=False) != self.facts.graph_hash:
+        if graph_hash(valid, with_labels=False) != self.summary.graph_hash:
             raise DataError(
                 f"{self.fitted.method.name} predicts only on the graph that it was fitted to: its"
                 " GNNs belong to graphs drawn for that one, and this graph has other nodes, edges"

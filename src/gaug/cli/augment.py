@@ -56,7 +56,7 @@ def augment(
     from gaug.edge_predictors.evaluation import random_pairs
     from gaug.errors import ConfigError
     from gaug.graph.edges import undirected_pairs
-    from gaug.methods import GAugM
+    from gaug.methods.gaug_m.method import GAugM
     from gaug.provenance import software_versions
     from gaug.report.augmentation import check_folder, write_augmentation
     from gaug.runs.plan import Experiment
@@ -65,8 +65,8 @@ def augment(
         graph, edges, features, labels, nodes, columns, make_features, split
     )
     experiment = Experiment.of(source, method="gaug-m", settings=settings or [], seed=seed)
-    if "omniscient" in experiment.parts:
-        raise ConfigError("The omniscient predictor is a control for 'gaug train', no method.")
+    if any(part.looks_at_labels for part in experiment.parts.values()):
+        raise ConfigError("It looks at the labels of all nodes: a control for 'gaug train' alone.")
     _refuse_settings_without_use(experiment)
     check_folder(out, force=force)
     if out.resolve() in source.folders:
@@ -77,7 +77,7 @@ def augment(
     if not source.in_catalog:
         # Scaling is for the predictor; what is written are the features as their owner has them.
         loaded = open_graph(source, data_root, "as-is")
-    method = GAugM(**experiment.method.to_dict(), predictor_settings=experiment.parts, seed=seed)
+    method = GAugM(**experiment.method.to_dict(), predictors=experiment.parts, seed=seed)
     with run_progress(f"{name}: edge predictor", 100, quiet=quiet, unit="%") as move:
         method.fit_predictor(data, on_share=lambda share: move(100 * share))
     with run_progress(f"{name}: all pairs", 100, quiet=quiet, unit="%") as move:

@@ -29,10 +29,10 @@ def method_to_begin_with(method: str, model: str, time_budget: float | None) -> 
     if method != AUTO:
         if time_budget is not None:
             raise ConfigError("--time-budget goes with --method auto.")
-        from gaug.methods import METHOD_CONFIGS
+        from gaug.methods.registry import METHODS
 
-        if method not in METHOD_CONFIGS:
-            raise unknown_name("method", method, [*METHOD_CONFIGS, AUTO])
+        if method not in METHODS:
+            raise unknown_name("method", method, [*METHODS, AUTO])
         return method
     from gaug.choosing.auto import TIME_BUDGET, check_auto
 
@@ -59,13 +59,13 @@ def choose(
     """
     from gaug.choosing.auto import TIME_BUDGET, choose_method
     from gaug.cli.progress import run_progress
-    from gaug.models.spec import ModelChoice
+    from gaug.models.spec import ModelSpec
     from gaug.training.task import Task
 
     with run_progress(f"{what}: trials", 100, quiet=quiet, unit="%") as move:
         choice = choose_method(
             Task.of(data).to(experiment.device),
-            ModelChoice.of(experiment.model),
+            ModelSpec.of(experiment.model),
             experiment.training,
             time_budget=TIME_BUDGET if time_budget is None else time_budget,
             seed=experiment.seed,

@@ -65,7 +65,7 @@ def fit(
     from gaug.cli.writing import writing
     from gaug.data.fitting_split import with_fitting_masks
     from gaug.errors import ConfigError, DataError
-    from gaug.methods import build_method
+    from gaug.methods.spec import MethodSpec
     from gaug.runs.plan import Experiment
 
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
@@ -79,8 +79,8 @@ def fit(
         threads=threads,
         device=device,
     )
-    if "omniscient" in experiment.parts:
-        raise ConfigError("The omniscient predictor is a control for 'gaug train', no method.")
+    if MethodSpec(experiment.method, experiment.parts).looks_at_labels:
+        raise ConfigError("It looks at the labels of all nodes: a control for 'gaug train' alone.")
     check_target(out)
     if (out / DESCRIPTION).exists() and not force:
         raise DataError(
@@ -97,12 +97,8 @@ def fit(
         )
         if not as_json:
             Console(soft_wrap=True, highlight=False).print(str(choice), markup=False)
-    estimator = build_method(
-        experiment.method,
-        experiment.parts,
-        model=experiment.model,
-        training=experiment.training,
-        seed=seed,
+    estimator = MethodSpec(experiment.method, experiment.parts).build(
+        model=experiment.model, training=experiment.training, seed=seed
     )
     epochs = estimator.max_epochs(experiment.training.epochs)
     begun = time.perf_counter()
@@ -119,7 +115,7 @@ def fit(
     seconds = time.perf_counter() - begun
     with writing("folder", out):
         fitted.save(out)
-    facts = fitted.facts
+    facts = fitted.summary
     summary: dict[str, Any] = {
         "out": str(out),
         "graph": loaded.name,

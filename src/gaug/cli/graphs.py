@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gaug.classifier.facts import GraphInfo
+    from gaug.classifier.graph_info import GraphInfo
     from gaug.data.loaded import LoadedGraph
     from gaug.data.source import GraphSource
 
@@ -26,7 +26,7 @@ def read_graph(
         scaling: How to scale its features; ``default``: the graph's own way.
         feature_names: Features to put its own in the order of, those of a fitted model.
     """
-    from gaug.classifier.facts import GraphInfo
+    from gaug.classifier.graph_info import GraphInfo
     from gaug.data.catalog.catalog import find_entry
     from gaug.data.feature_alignment import align_features
     from gaug.data.source import open_graph

@@ -52,7 +52,7 @@ def inspect(
     from gaug.data.source import open_graph
     from gaug.errors import ConfigError
     from gaug.inspection.inspect import NUM_MODELS, inspect_graph
-    from gaug.models import model_config
+    from gaug.models.config import GCNConfig
     from gaug.report.inspection import draw_inspection, inspection_lines
     from gaug.runs.plan import Experiment
 
@@ -60,7 +60,7 @@ def inspect(
     experiment = Experiment.of(
         source, settings=settings or [], split=split, seed=seed, threads=threads, device=device
     )
-    if experiment.model != model_config("gcn"):
+    if experiment.model != GCNConfig():
         raise ConfigError(
             "A setting of a model has no effect on 'gaug inspect', which compares models as they"
             " are: leave it out, or give it to 'gaug train'."

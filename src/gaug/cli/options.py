@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaug.errors import ConfigError, unknown_name
+from gaug.methods.registry import METHODS
+from gaug.models.registry import MODELS
 
 if TYPE_CHECKING:
     from gaug.data.loaded import LoadedGraph
@@ -89,15 +91,13 @@ MakeFeatures = Annotated[
         rich_help_panel=_OWN,
     ),
 ]
-Model = Annotated[
-    str, typer.Option("--model", "-m", help="Classifier: gcn, gsage, gat, jknet or mlp.")
-]
+Model = Annotated[str, typer.Option("--model", "-m", help=f"Classifier: {', '.join(MODELS)}.")]
 Method = Annotated[
     str,
     typer.Option(
         "--method",
-        help="Augmentation: none, dropedge, adaedge, bgcn, gaug-m or gaug-o; in 'gaug train' and"
-        " 'gaug fit' also auto, which tries several.",
+        help=f"Augmentation: {', '.join(METHODS)}; in 'gaug train' and 'gaug fit' also auto, which"
+        " tries several.",
     ),
 ]
 Set = Annotated[

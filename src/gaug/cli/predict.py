@@ -44,7 +44,7 @@ def predict(
 
     check_device(device)
     classifier = load(model)
-    facts = classifier.facts
+    facts = classifier.summary
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     if out.exists() and out.resolve().parent in source.folders:
         raise ConfigError(f"{out} lies with the graph itself. Give another file to write to.")
@@ -62,7 +62,7 @@ def predict(
     summary: dict[str, Any] = {
         "out": str(out),
         "graph": loaded.name,
-        "model": classifier.fitted.choice.name,
+        "model": classifier.fitted.model.name,
         "method": classifier.fitted.method.name,
         "nodes": probabilities.size(0),
         "classes": counts,

@@ -57,15 +57,15 @@ def _rows() -> list[dict[str, Any]]:
     from gaug.config import Config
     from gaug.data.scaling import DataConfig
     from gaug.data.splits import SplitConfig
-    from gaug.edge_predictors import PREDICTOR_CONFIGS
-    from gaug.methods import METHOD_CONFIGS
-    from gaug.models import MODEL_CONFIGS
-    from gaug.training.loop import TrainingConfig
+    from gaug.edge_predictors.registry import PREDICTORS
+    from gaug.methods.registry import METHODS
+    from gaug.models.registry import MODELS
+    from gaug.training.config import TrainingConfig
 
     groups: dict[str, type[Config]] = {
-        **{f"--model {name}": config for name, config in MODEL_CONFIGS.items()},
-        **{f"--method {name}": config for name, config in METHOD_CONFIGS.items()},
-        **{f"predictor={name}": config for name, config in PREDICTOR_CONFIGS.items()},
+        **{f"--model {name}": config for name, config in MODELS.config_types().items()},
+        **{f"--method {name}": config for name, config in METHODS.config_types().items()},
+        **{f"predictor={name}": config for name, config in PREDICTORS.config_types().items()},
         "training": TrainingConfig,
         "--split": SplitConfig,
         "graph": DataConfig,

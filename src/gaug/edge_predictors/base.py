@@ -5,25 +5,17 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.config import Config
+from gaug.edge_predictors.config import PredictorConfig
 from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.graph.edges import undirected_pairs
 from gaug.pairs import ranking
 from gaug.pairs.ranking import OnShare, RankedPairs
-
-
-@dataclass(frozen=True)
-class PredictorConfig(Config):
-    """Base of the settings of a predictor."""
-
-    name: ClassVar[str]
 
 
 class EdgePredictor(ABC):
@@ -33,21 +25,40 @@ class EdgePredictor(ABC):
     What a class must have is `fit` and `edge_logits`; rows of scores come from these unless a class
     knows a faster way.
 
+    Args:
+        config: Its settings.
+
     Attributes:
+        config_type: The class of its settings.
         slack: See `gaug.pairs.scores.PairScores`.
         block_elements: Scores to compute at a time where the usual number is not the fastest.
         looks_at_features: Whether the graph must have features.
     """
 
+    config_type: ClassVar[type[PredictorConfig]] = PredictorConfig
+    config: PredictorConfig
     slack: float = 0.0
     block_elements: int | None = None
     looks_at_features: bool = False
 
+    def __init__(self, config: PredictorConfig | None = None) -> None:
+        if config is not None and not isinstance(config, self.config_type):
+            raise ConfigError(
+                f"{type(self).__name__} takes a {self.config_type.__name__}, got {config!r:.80}."
+            )
+        self.config = config or self.config_type()
+
+    @property
+    def looks_at_labels(self) -> bool:
+        """Whether it reads the labels of all nodes, which only a control may."""
+        return self.config_type.looks_at_labels
+
     def fit(self, data: Data, seed: int = 0, *, on_share: OnShare | None = None) -> EdgePredictor:
-        """Learn from a valid graph. Labels are not looked at. Returns self.
+        """Learn from a valid graph. Returns self.
 
         Args:
-            data: The graph, with ``x`` where the predictor looks at features.
+            data: The graph, with ``x`` where the predictor looks at features. Of ``y`` only a
+                control takes note.
             seed: Seed of whatever is random in it.
             on_share: Called with the share of the work that is done, where it takes long.
         """
@@ -93,7 +104,10 @@ class EdgePredictor(ABC):
 
     def _adapt(self, data: Data) -> None:
         """Get ready for the pairs of another graph without learning from it."""
-        raise ConfigError(
+        raise self._cannot_adapt()
+
+    def _cannot_adapt(self) -> ConfigError:
+        return ConfigError(
             f"{type(self).__name__} cannot score the nodes of another graph by what it learned"
             " from the first."
         )

@@ -11,11 +11,10 @@ from torch_geometric.data import Data
 
 from gaug.config import Range
 from gaug.edge_predictors.base import EdgePredictor
+from gaug.edge_predictors.config import SCALES
 from gaug.edge_predictors.evaluation import random_pairs
 from gaug.errors import ConfigError
 from gaug.pairs.ranking import OnShare, part_of_work
-
-SCALES = ("standardized", "ranks")
 
 # Pairs that the scale of each predictor is taken from, besides the edges.
 _REFERENCE_PAIRS = 100_000
@@ -52,13 +51,18 @@ class CombinedPredictor(EdgePredictor):
             raise ConfigError("A combination needs one predictor at least.")
         if len(self.weights) != len(self.predictors):
             raise ConfigError(
-                f"weights must have one number a predictor ({len(self.predictors)}),"
+                f"weights must have one number per predictor ({len(self.predictors)}),"
                 f" got {len(self.weights)}."
             )
         if scale not in SCALES:
             raise ConfigError(f"Unknown scale {scale!r}. Choose from: {', '.join(SCALES)}.")
         if any(weight not in Range(0, low_open=True) for weight in self.weights):
             raise ConfigError(f"weights must be above 0, got {self.weights}.")
+
+    @property
+    def looks_at_labels(self) -> bool:
+        """Whether one of the predictors reads the labels of all nodes."""
+        return any(predictor.looks_at_labels for predictor in self.predictors)
 
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         generator = torch.Generator().manual_seed(seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,17 +10,11 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
+from gaug.edge_predictors.base import EdgePredictor
+from gaug.edge_predictors.config import OmniscientConfig, PredictorConfig, RandomConfig
 from gaug.errors import ConfigError, DataError
 from gaug.graph.labels import is_multilabel
 from gaug.pairs.ranking import OnShare
-
-
-@dataclass(frozen=True)
-class RandomConfig(PredictorConfig):
-    """Settings of `RandomPredictor`, of which there are none."""
-
-    name: ClassVar[str] = "random"
 
 
 class RandomPredictor(EdgePredictor):
@@ -34,8 +27,7 @@ class RandomPredictor(EdgePredictor):
         config: Its settings.
     """
 
-    def __init__(self, config: RandomConfig | None = None) -> None:
-        self.config = config or RandomConfig()
+    config_type: ClassVar[type[PredictorConfig]] = RandomConfig
 
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         self.seed_ = seed
@@ -57,13 +49,6 @@ class RandomPredictor(EdgePredictor):
         return hashed_uniform(pairs, self.num_nodes_, self.seed_)
 
 
-@dataclass(frozen=True)
-class OmniscientConfig(PredictorConfig):
-    """Settings of `OmniscientPredictor`, of which there are none."""
-
-    name: ClassVar[str] = "omniscient"
-
-
 class OmniscientPredictor(RandomPredictor):
     """Pairs of one class score above pairs of two, by chance within each kind.
 
@@ -71,18 +56,16 @@ class OmniscientPredictor(RandomPredictor):
     unknown label lie between the two kinds.
 
     Args:
-        labels: Classes of all nodes, -1 for unknown.  [N]
         config: Its settings.
     """
 
-    def __init__(self, labels: Tensor, config: OmniscientConfig | None = None) -> None:
-        super().__init__()
-        self.config = config or OmniscientConfig()  # type: ignore[assignment]
-        self.labels = labels
+    config_type = OmniscientConfig
 
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
-        if self.labels.dim() != 1 or is_multilabel(Data(y=self.labels)):
-            raise DataError("The omniscient predictor needs one class a node.")
+        labels = data.get("y")
+        if labels is None or is_multilabel(data):
+            raise DataError("The omniscient predictor needs one class per node in data.y.")
+        self.labels_ = labels
         super()._learn(data, seed, on_share)
 
     def _adapt(self, data: Data) -> None:
@@ -92,7 +75,7 @@ class OmniscientPredictor(RandomPredictor):
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """At least 1 within a class, below 0 between classes, else in [0, 1).  [2, n] → [n]"""
-        ends = self.labels[pairs]
+        ends = self.labels_[pairs]
         known = (ends >= 0).all(dim=0)
         side = torch.where(ends[0] == ends[1], 1.0, -1.0)
         return super().edge_logits(pairs) + torch.where(known, side, 0.0)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -13,27 +11,14 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.config import setting
-from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
+from gaug.edge_predictors.base import EdgePredictor
+from gaug.edge_predictors.config import FeatureSimilarityConfig
 from gaug.graph.matrices import to_scipy_features
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import OnShare
 
 # Pairs scored at a time, to bound memory.
 _PAIRS_AT_A_TIME = 1 << 16
-
-
-@dataclass(frozen=True)
-class FeatureSimilarityConfig(PredictorConfig):
-    """Settings of `FeatureSimilarity`."""
-
-    name: ClassVar[str] = "features"
-
-    weighting: str = setting(
-        "tfidf",
-        "tfidf: rare features count more; raw: features as they are.",
-        choices=("tfidf", "raw"),
-    )
 
 
 class FeatureSimilarity(EdgePredictor):
@@ -55,11 +40,11 @@ class FeatureSimilarity(EdgePredictor):
         weights_: The weight of each feature; None where they count as they are.  [F]
     """
 
+    config_type = FeatureSimilarityConfig
+    config: FeatureSimilarityConfig
+
     looks_at_features = True
     weights_: np.ndarray | None
-
-    def __init__(self, config: FeatureSimilarityConfig | None = None) -> None:
-        self.config = config or FeatureSimilarityConfig()
 
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         self.weights_ = rarity(data.x) if self.config.weighting == "tfidf" else None

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Protocol
 
-import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.edge_predictors import build_predictor, parse_predictor
-from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
+from gaug.edge_predictors.base import EdgePredictor
+from gaug.edge_predictors.build import build_predictor
 from gaug.edge_predictors.combined import CombinedPredictor
-from gaug.errors import ConfigError, DataError
+from gaug.edge_predictors.config import PredictorConfig
+from gaug.edge_predictors.terms import parse_predictor
 from gaug.graph.fingerprint import graph_hash
 from gaug.pairs.ranking import OnShare, RankedPairs, part_of_work
 
@@ -49,60 +47,6 @@ class RankedPredictor:
         return self.predictor.bottom_edges(count)
 
 
-class FitsAndScores(Protocol):
-    """What a predictor of a user's must have."""
-
-    def fit(self, data: Data) -> object:
-        """Learn from a graph."""
-        ...
-
-    def edge_logits(self, pairs: Tensor) -> Tensor:
-        """The score of each pair, higher for likelier edges.  [2, n] → [n]"""
-        ...
-
-
-class UserPredictor(EdgePredictor):
-    """Any object with ``fit(data)`` and ``edge_logits(pairs)`` as an edge predictor.
-
-    Args:
-        wrapped: The object.
-    """
-
-    def __init__(self, wrapped: FitsAndScores) -> None:
-        if isinstance(wrapped, type):
-            raise ConfigError(f"predictor must be an object, got the class {wrapped.__name__}.")
-        for name in ("fit", "edge_logits"):
-            if not callable(getattr(wrapped, name, None)):
-                raise ConfigError(
-                    f"predictor must be a name or have fit(data) and edge_logits(pairs);"
-                    f" {type(wrapped).__name__} has no {name}."
-                )
-        self.wrapped = wrapped
-
-    def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
-        self.wrapped.fit(data)
-
-    def _adapt(self, data: Data) -> None:
-        adapted = getattr(self.wrapped, "adapted", None)
-        if not callable(adapted):
-            raise ConfigError(
-                f"{type(self.wrapped).__name__} cannot score the nodes of another graph: it has no"
-                " method adapted(data), which gives a predictor for it without learning anew."
-            )
-        self.wrapped = adapted(data)
-
-    def edge_logits(self, pairs: Tensor) -> Tensor:
-        """The score of each pair.  [2, n] → [n]"""
-        self.check_pairs(pairs)
-        scores = torch.as_tensor(self.wrapped.edge_logits(pairs)).detach().cpu()
-        if scores.shape != pairs.shape[1:]:
-            raise DataError(
-                f"edge_logits of {type(self.wrapped).__name__} must give one score a pair"
-                f" ({pairs.size(1)}), got shape {list(scores.shape)}."
-            )
-        return scores.float()
-
-
 def fit_once(
     text: str,
     configs: Mapping[str, PredictorConfig],
@@ -110,33 +54,31 @@ def fit_once(
     seed: int,
     *,
     scale: str = "standardized",
-    labels: Tensor | None = None,
     on_share: OnShare | None = None,
 ) -> RankedPredictor:
     """A predictor by name, fitted to this graph; taken over if it was fitted to it before.
 
-    So are the parts of a sum: a search that tries ``gae`` and ``gae+features`` trains one GAE.
+    So are the terms of a sum: a search that tries ``gae`` and ``gae+features`` trains one GAE.
     """
     settings = {name: config.to_dict() for name, config in sorted(configs.items())}
-    graph = graph_hash(data, with_labels=False)  # the same predictor whether labels are known
-    known = None if labels is None else labels.tolist()
-    key = repr((text, settings, scale, seed, graph, known))
+    # Where labels are not looked at, the predictor is the same whether they are known or not.
+    graph = graph_hash(data, with_labels=any(config.looks_at_labels for config in configs.values()))
+    key = repr((text, settings, scale, seed, graph))
     if key not in _kept:
-        predictor = build_predictor(text, configs, scale=scale, labels=labels)
+        predictor = build_predictor(text, configs, scale=scale)
         if isinstance(predictor, CombinedPredictor):
-            parts = parse_predictor(text)
+            weights = parse_predictor(text)
             fitted = [
                 fit_once(
                     name,
                     {name: configs[name]},
                     data,
                     seed,
-                    labels=labels,
-                    on_share=part_of_work(on_share, place, len(parts)),
+                    on_share=part_of_work(on_share, place, len(weights)),
                 ).predictor
-                for place, name in enumerate(parts)
+                for place, name in enumerate(weights)
             ]
-            predictor = CombinedPredictor(fitted, list(parts.values()), scale, fitted=True)
+            predictor = CombinedPredictor(fitted, list(weights.values()), scale, fitted=True)
         _kept[key] = RankedPredictor(predictor.fit(data, seed, on_share=on_share))
     _kept.move_to_end(key)
     while len(_kept) > _KEPT:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from gaug.config import Range, setting
-from gaug.edge_predictors.base import PredictorConfig
+from gaug.edge_predictors.config import GAEConfig, VGAEConfig
 from gaug.edge_predictors.edge_loss import edge_loss
-from gaug.edge_predictors.embedded import EmbeddingPredictor
+from gaug.edge_predictors.embedding import EmbeddingPredictor
 from gaug.edge_predictors.evaluation import hold_out_edges, random_pairs, roc_auc
 from gaug.errors import TrainingError
 from gaug.graph.adjacency import Adjacency
@@ -27,37 +24,6 @@ from gaug.seeding import seeded
 # Up to so many nodes the exact loss over all pairs is chosen, beyond it the sampled one.
 _EXACT_UP_TO = 25_000
 _EPOCHS_BETWEEN_CHECKS = 10
-
-
-@dataclass(frozen=True)
-class GAEConfig(PredictorConfig):
-    """Settings of `GAE`."""
-
-    name: ClassVar[str] = "gae"
-
-    predictor_hidden: int = setting(32, "Width of the encoder's hidden layer.", within=Range(1))
-    embedding: int = setting(16, "Width of the embeddings.", within=Range(1))
-    predictor_epochs: int = setting(200, "Epochs of the predictor.", within=Range(1))
-    predictor_learning_rate: float = setting(
-        0.01, "Adam's step for the predictor.", within=Range(0, low_open=True)
-    )
-    edge_loss: str = setting(
-        "auto",
-        "dense, exact or sampled (see edge_loss.py); auto: exact for up to 25,000 nodes.",
-        choices=("auto", "dense", "exact", "sampled"),
-    )
-    holdout_fraction: float = setting(
-        0.0,
-        "Share of the edges kept from training to choose the epoch by; 0: by all edges.",
-        within=Range(0, 0.5),
-    )
-
-
-@dataclass(frozen=True)
-class VGAEConfig(GAEConfig):
-    """Settings of `VGAE`."""
-
-    name: ClassVar[str] = "vgae"
 
 
 class GAE(EmbeddingPredictor):
@@ -79,8 +45,8 @@ class GAE(EmbeddingPredictor):
         encoder_: What was learned.
     """
 
-    def __init__(self, config: GAEConfig | None = None) -> None:
-        self.config = config or GAEConfig()
+    config_type = GAEConfig
+    config: GAEConfig
 
     def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
         embeddings, self.encoder_ = train_autoencoder(data, self.config, seed, on_share)
@@ -118,8 +84,7 @@ class VGAE(GAE):
         config: Its settings.
     """
 
-    def __init__(self, config: VGAEConfig | None = None) -> None:
-        super().__init__(config or VGAEConfig())
+    config_type = VGAEConfig
 
 
 class Encoder(nn.Module):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
+from gaug.edge_predictors.base import EdgePredictor
 from gaug.edge_predictors.common_neighbors import (
     Floats,
     num_triangles,
@@ -24,6 +24,13 @@ from gaug.edge_predictors.common_neighbors import (
     shared_links_of_rows,
     shared_weight_of_pairs,
     shared_weight_of_rows,
+)
+from gaug.edge_predictors.config import (
+    CARConfig,
+    JaccardConfig,
+    LocalLeichtHolmeNewmanConfig,
+    LocalNaiveBayesConfig,
+    ResourceAllocationConfig,
 )
 from gaug.graph.matrices import to_scipy
 from gaug.pairs.ranking import OnShare
@@ -111,13 +118,6 @@ class _LocalIndex(EdgePredictor):
         return asked.shared_weight(np.ones(self.num_nodes_))
 
 
-@dataclass(frozen=True)
-class JaccardConfig(PredictorConfig):
-    """Settings of `Jaccard`, of which there are none."""
-
-    name: ClassVar[str] = "jaccard"
-
-
 class Jaccard(_LocalIndex):
     r"""Share of the neighbors of either that both have (Liben-Nowell and Kleinberg, JASIST 2007).
 
@@ -129,20 +129,12 @@ class Jaccard(_LocalIndex):
         config: Its settings.
     """
 
-    def __init__(self, config: JaccardConfig | None = None) -> None:
-        self.config = config or JaccardConfig()
+    config_type = JaccardConfig
 
     def _score(self, asked: _Asked) -> Floats:
         common = self._num_common(asked)
         first, second = asked.degrees()
         return common / np.maximum(first + second - common, 1)
-
-
-@dataclass(frozen=True)
-class ResourceAllocationConfig(PredictorConfig):
-    """Settings of `ResourceAllocation`, of which there are none."""
-
-    name: ClassVar[str] = "ra"
 
 
 class ResourceAllocation(_LocalIndex):
@@ -158,19 +150,11 @@ class ResourceAllocation(_LocalIndex):
         config: Its settings.
     """
 
-    def __init__(self, config: ResourceAllocationConfig | None = None) -> None:
-        self.config = config or ResourceAllocationConfig()
+    config_type = ResourceAllocationConfig
 
     def _score(self, asked: _Asked) -> Floats:
         degrees = np.diff(self.adjacency_.indptr)
         return asked.shared_weight(1 / np.maximum(degrees, 1))
-
-
-@dataclass(frozen=True)
-class LocalLeichtHolmeNewmanConfig(PredictorConfig):
-    """Settings of `LocalLeichtHolmeNewman`, of which there are none."""
-
-    name: ClassVar[str] = "llhn"
 
 
 class LocalLeichtHolmeNewman(_LocalIndex):
@@ -186,19 +170,11 @@ class LocalLeichtHolmeNewman(_LocalIndex):
         config: Its settings.
     """
 
-    def __init__(self, config: LocalLeichtHolmeNewmanConfig | None = None) -> None:
-        self.config = config or LocalLeichtHolmeNewmanConfig()
+    config_type = LocalLeichtHolmeNewmanConfig
 
     def _score(self, asked: _Asked) -> Floats:
         first, second = asked.degrees()
         return self._num_common(asked) / np.maximum(first * second, 1)
-
-
-@dataclass(frozen=True)
-class CARConfig(PredictorConfig):
-    """Settings of `CAR`, of which there are none."""
-
-    name: ClassVar[str] = "car"
 
 
 class CAR(_LocalIndex):
@@ -214,20 +190,11 @@ class CAR(_LocalIndex):
         config: Its settings.
     """
 
+    config_type = CARConfig
     block_elements = 1 << 22  # every block looks at all edges
-
-    def __init__(self, config: CARConfig | None = None) -> None:
-        self.config = config or CARConfig()
 
     def _score(self, asked: _Asked) -> Floats:
         return self._num_common(asked) * asked.shared_links()
-
-
-@dataclass(frozen=True)
-class LocalNaiveBayesConfig(PredictorConfig):
-    """Settings of `LocalNaiveBayes`, of which there are none."""
-
-    name: ClassVar[str] = "lnb"
 
 
 class LocalNaiveBayes(_LocalIndex):
@@ -247,8 +214,7 @@ class LocalNaiveBayes(_LocalIndex):
         config: Its settings.
     """
 
-    def __init__(self, config: LocalNaiveBayesConfig | None = None) -> None:
-        self.config = config or LocalNaiveBayesConfig()
+    config_type = LocalNaiveBayesConfig
 
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         super()._learn(data, seed, on_share)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -14,31 +12,14 @@ from scipy.sparse.linalg import svds
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.config import Range, setting
-from gaug.edge_predictors.base import PredictorConfig
-from gaug.edge_predictors.embedded import EmbeddingPredictor
+from gaug.edge_predictors.config import SmoothedFeaturesConfig
+from gaug.edge_predictors.embedding import EmbeddingPredictor
 from gaug.edge_predictors.features import rarity, unit_rows
 from gaug.graph.matrices import to_scipy, to_scipy_features
 from gaug.pairs.ranking import OnShare
 
 # What is left of the start after the last step is not above this.
 _REMAINDER = 1e-4
-
-
-@dataclass(frozen=True)
-class SmoothedFeaturesConfig(PredictorConfig):
-    """Settings of `SmoothedFeatures`."""
-
-    name: ClassVar[str] = "smoothed"
-
-    components: int = setting(
-        64, "Principal directions of the features that are kept.", within=Range(1)
-    )
-    restart: float = setting(
-        0.1,
-        "Share of a node's own features at each step of smoothing; 1 smooths nothing.",
-        within=Range(0, 1, low_open=True),
-    )
 
 
 class SmoothedFeatures(EmbeddingPredictor):
@@ -64,12 +45,12 @@ class SmoothedFeatures(EmbeddingPredictor):
         centre_: The mean of the smoothed features.  [d]
     """
 
+    config_type = SmoothedFeaturesConfig
+    config: SmoothedFeaturesConfig
+
     weights_: np.ndarray
     directions_: np.ndarray | None
     centre_: np.ndarray
-
-    def __init__(self, config: SmoothedFeaturesConfig | None = None) -> None:
-        self.config = config or SmoothedFeaturesConfig()
 
     def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
         x = _as_scipy(data.x)

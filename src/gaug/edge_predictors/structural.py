@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -12,24 +10,11 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.config import Range, setting
-from gaug.edge_predictors.base import PredictorConfig
 from gaug.edge_predictors.common_neighbors import num_triangles
-from gaug.edge_predictors.embedded import EmbeddingPredictor
+from gaug.edge_predictors.config import StructuralSimilarityConfig
+from gaug.edge_predictors.embedding import EmbeddingPredictor
 from gaug.graph.matrices import to_scipy
-from gaug.pairs.distance import DistanceScores
 from gaug.pairs.ranking import OnShare
-
-
-@dataclass(frozen=True)
-class StructuralSimilarityConfig(PredictorConfig):
-    """Settings of `StructuralSimilarity`."""
-
-    name: ClassVar[str] = "structure"
-
-    depth: int = setting(
-        1, "How often means over the neighbors are taken; 0: a node alone.", within=Range(0, 10)
-    )
 
 
 class StructuralSimilarity(EmbeddingPredictor):
@@ -56,13 +41,13 @@ class StructuralSimilarity(EmbeddingPredictor):
         scale_: Its deviation, 1 where it is 0.  [2 (k + 1)]
     """
 
+    config_type = StructuralSimilarityConfig
+    config: StructuralSimilarityConfig
+
     looks_at_features = False
-    scoring = DistanceScores
+    scoring = "distance"
     centre_: np.ndarray
     scale_: np.ndarray
-
-    def __init__(self, config: StructuralSimilarityConfig | None = None) -> None:
-        self.config = config or StructuralSimilarityConfig()
 
     def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
         places = recursive_features(to_scipy(data.edge_index, self.num_nodes_), self.config.depth)

@@ -22,12 +22,11 @@ from gaug.graph.labels import num_classes
 from gaug.graph.valid import standardize
 from gaug.inspection.advice import Advice, Evidence, advise
 from gaug.inspection.description import Labels, Shape, count_labels, describe_shape
-from gaug.methods import NoAugmentation
-from gaug.models.gcn import GCNConfig
-from gaug.models.mlp import MLPConfig
-from gaug.models.spec import ModelChoice
+from gaug.methods.none.method import NoAugmentation
+from gaug.models.config import GCNConfig, MLPConfig
+from gaug.models.spec import ModelSpec
 from gaug.runs.executors import OnProgress
-from gaug.training.loop import TrainingConfig
+from gaug.training.config import TrainingConfig
 from gaug.training.metrics import micro_f1
 from gaug.training.task import Task
 
@@ -203,7 +202,7 @@ def _evidence(
         scores.append(
             validate_repeatedly(
                 on,
-                ModelChoice.of(config),
+                ModelSpec.of(config),
                 NoAugmentation(),
                 training,
                 runs=runs,

@@ -10,27 +10,18 @@ import torch
 from torch import Tensor, nn
 
 from gaug.classifier.base import Fitted, NodeClassifier, split_tensors
-from gaug.classifier.changed_graph import ChangedGraphClassifier
-from gaug.classifier.facts import Facts
 from gaug.classifier.files import read_folder
-from gaug.classifier.mended_graph import MendedGraphClassifier
-from gaug.classifier.stored_predictions import RememberedClassifier
+from gaug.classifier.fit_summary import FitSummary
+from gaug.edge_predictors.registry import PREDICTORS
 from gaug.errors import ConfigError, DataError, reason_of
-from gaug.methods import METHOD_CONFIGS
-from gaug.methods.gaug_o.classifier import LearnedEdgesClassifier
-from gaug.models import MODEL_CONFIGS
-from gaug.models.spec import ModelChoice, ModelFactory, ModuleConfig
-from gaug.training.loop import TrainingConfig
+from gaug.methods.registry import METHODS
+from gaug.models.config import ModuleConfig
+from gaug.models.registry import MODELS
+from gaug.models.spec import ModelFactory, ModelSpec
+from gaug.training.config import TrainingConfig
 
-#: The classifier of each method by the method's name.
-CLASSIFIERS: dict[str, type[NodeClassifier]] = {
-    "none": NodeClassifier,
-    "dropedge": NodeClassifier,
-    "adaedge": ChangedGraphClassifier,
-    "bgcn": RememberedClassifier,
-    "gaug-m": MendedGraphClassifier,
-    "gaug-o": LearnedEdgesClassifier,
-}
+# Values of settings as they were written before their spelling changed.
+_SPELLED_ANEW = {"max-normalised": "max-normalized", "standardised": "standardized"}
 
 
 def load(folder: str | Path, *, model: ModelFactory | None = None) -> NodeClassifier:
@@ -40,43 +31,46 @@ def load(folder: str | Path, *, model: ModelFactory | None = None) -> NodeClassi
 
     Args:
         folder: Where it is.
-        model: The user's class or function that made its model; needed for those alone.
+        model: The user-defined class or function that made its model; needed for those alone.
 
     Raises:
         DataError: If it is no saved classifier, damaged, or of a newer version.
-        ConfigError: If it needs the user's class and there is none.
+        ConfigError: If it needs the user-defined class and there is none.
     """
     folder = Path(folder)
     description, tensors = read_folder(folder)
-    choice = _choice(description, model, folder)
+    spec = _model_spec(description, model, folder)
     try:
-        return _restored(description, tensors, choice)
+        return _restored(description, tensors, spec)
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         reason = reason_of(error)
         raise DataError(f"The model in {folder} does not fit together: {reason}") from error
 
 
 def _restored(
-    description: Mapping[str, Any], tensors: Mapping[str, Tensor], choice: ModelChoice
+    description: Mapping[str, Any], tensors: Mapping[str, Tensor], model: ModelSpec
 ) -> NodeClassifier:
-    facts = Facts(**description["facts"])
+    summary = FitSummary(**description["facts"])
     of_network, of_method = split_tensors(tensors)
-    method = description["method"]
-    kind = CLASSIFIERS[method["name"]]
+    name, settings = description["method"]["name"], description["method"]["settings"]
+    settings = {key: _SPELLED_ANEW.get(value, value) for key, value in settings.items()}
     fitted = Fitted(
-        choice=choice,
-        network=_network(choice, facts, of_network) if of_network else None,
-        method=METHOD_CONFIGS[method["name"]](**method["settings"]),
+        model=model,
+        network=_network(model, summary, of_network) if of_network else None,
+        method=METHODS.config_type(name)(**settings),
         training=TrainingConfig(**description["training"]),
-        facts=facts,
-        parts=description["predictors"],
+        summary=summary,
+        predictors={
+            part: PREDICTORS.config_type(part)(**values)
+            for part, values in description["predictors"].items()
+        },
     )
-    return kind.restored(fitted, of_method)
+    return METHODS.class_of(name).classifier_type.restored(fitted, of_method)
 
 
-def _choice(
+def _model_spec(
     description: Mapping[str, Any], model: ModelFactory | None, folder: Path
-) -> ModelChoice:
+) -> ModelSpec:
     saved = description["model"]
     name = saved["name"]
     if not saved["of_a_user"]:
@@ -84,27 +78,27 @@ def _choice(
             raise ConfigError(
                 f"The model in {folder} is the {name!r} of gaug: leave model={_name(model)} out."
             )
-        return ModelChoice(name, MODEL_CONFIGS[name](**saved["settings"]))
+        return ModelSpec(name, MODELS.config_type(name)(**saved["settings"]))
     if model is None:
         raise ConfigError(
             f"The model in {folder} is of the class {name}, which is not a part of gaug."
             f" Give it: gaug.load({str(folder)!r}, model={name})."
         )
-    return ModelChoice.of(model).with_config(ModuleConfig(**saved["settings"]))
+    return ModelSpec.of(model).with_config(ModuleConfig(**saved["settings"]))
 
 
 def _name(model: object) -> str:
     return getattr(model, "__qualname__", type(model).__name__)
 
 
-def _network(choice: ModelChoice, facts: Facts, weights: dict[str, Tensor]) -> nn.Module:
-    if choice.is_users:
+def _network(model: ModelSpec, summary: FitSummary, weights: dict[str, Tensor]) -> nn.Module:
+    if model.is_custom:
         with torch.random.fork_rng(devices=[]):
-            network = choice.build(facts.in_features, facts.num_classes)
+            network = model.build(summary.in_features, summary.num_classes)
         network.load_state_dict(weights)
     else:
         # On no device, so that a description can ask for no more memory than the weights have.
         with torch.device("meta"):
-            network = choice.build(facts.in_features, facts.num_classes)
+            network = model.build(summary.in_features, summary.num_classes)
         network.load_state_dict(weights, assign=True)
     return network.eval()

@@ -1,4 +1,4 @@
-"""What every classifier here shares: its settings, its inputs and its linear layer.
+"""What every classifier here shares: its inputs and its linear layer.
 
 A model is called as PyTorch Geometric calls one, ``model(x, edge_index, edge_weight)``. The
 training loop passes a `SparseMatrix` for ``x`` and an `Adjacency` for ``edge_index`` instead, so
@@ -10,44 +10,28 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from gaug.config import Config, Range, setting
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.sparse import SparseMatrix, to_csr
+from gaug.models.config import ModelConfig
 
 Features = Tensor | SparseMatrix
 Aggregate = Callable[[Tensor], Tensor]
-
-_POSITIVE = Range(1)
-_DROP = Range(0, 1, high_open=True)
-
-
-@dataclass(frozen=True)
-class ModelConfig(Config):
-    """Settings that every model has; the defaults are those of the paper's appendix C."""
-
-    name: ClassVar[str]
-
-    layers: int = setting(2, "Layers, the output layer included.", within=_POSITIVE)
-    hidden: int = setting(128, "Width of a hidden layer.", within=_POSITIVE)
-    dropout: float = setting(0.5, "Share of the hidden units dropped in training.", within=_DROP)
-    input_dropout: float = setting(0.0, "Share of the input features dropped.", within=_DROP)
-    learning_rate: float = setting(0.01, "Adam's step.", within=Range(0, low_open=True))
-    weight_decay: float = setting(5e-4, "L2 penalty on every weight.", within=Range(0))
 
 
 class GNN(nn.Module):
     """Base of the classifiers: settles the inputs, then `classify` does the work.
 
     Attributes:
+        config_type: The class of its settings.
         uses_edges: Whether its result depends on the edges at all.
     """
 
+    config_type: ClassVar[type[ModelConfig]]
     uses_edges: ClassVar[bool] = True
 
     def forward(
@@ -61,7 +45,7 @@ class GNN(nn.Module):
         Args:
             x: Features, dense or ``torch.sparse_csr``.  [N, F]
             edge_index: Edges from row 0 to row 1, without self-loops.  [2, E]
-            edge_weight: A weight an edge, ones by default; may carry gradient.  [E]
+            edge_weight: One weight per edge, ones by default; may carry gradient.  [E]
         """
         features = as_features(x)
         if isinstance(edge_index, Adjacency):

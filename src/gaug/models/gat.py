@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gaug.config import Range, setting
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.dropout import dropout
-from gaug.models.base import GNN, Features, Linear, ModelConfig
-
-
-@dataclass(frozen=True)
-class GATConfig(ModelConfig):
-    """Settings of `GAT`."""
-
-    name: ClassVar[str] = "gat"
-
-    hidden: int = setting(16, "Width of a head of a hidden layer.", within=Range(1))
-    heads: int = setting(8, "Attention heads of a hidden layer.", within=Range(1))
-    dropout: float = setting(
-        0.6, "Share of the hidden units dropped in training.", within=Range(0, 1, high_open=True)
-    )
-    input_dropout: float = setting(
-        0.6, "Share of the input features dropped.", within=Range(0, 1, high_open=True)
-    )
-    attention_dropout: float = setting(
-        0.6, "Share of the attention dropped in training.", within=Range(0, 1, high_open=True)
-    )
-    learning_rate: float = setting(0.005, "Adam's step.", within=Range(0, low_open=True))
+from gaug.models.base import GNN, Features, Linear
+from gaug.models.config import GATConfig
 
 
 class GAT(GNN):
@@ -54,6 +31,8 @@ class GAT(GNN):
         num_classes: Number of classes.
         config: Its settings.
     """
+
+    config_type = GATConfig
 
     def __init__(self, in_features: int, num_classes: int, config: GATConfig | None = None) -> None:
         super().__init__()

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from torch import Tensor
 
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.dropout import dropout
-from gaug.models.base import (
-    GNN,
-    Features,
-    ModelConfig,
-    aggregate_linear,
-    make_layers,
-)
-
-
-@dataclass(frozen=True)
-class GCNConfig(ModelConfig):
-    """Settings of `GCN`."""
-
-    name: ClassVar[str] = "gcn"
+from gaug.models.base import GNN, Features, aggregate_linear, make_layers
+from gaug.models.config import GCNConfig
 
 
 class GCN(GNN):
@@ -39,6 +24,8 @@ class GCN(GNN):
         num_classes: Number of classes.
         config: Its settings.
     """
+
+    config_type = GCNConfig
 
     def __init__(self, in_features: int, num_classes: int, config: GCNConfig | None = None) -> None:
         super().__init__()

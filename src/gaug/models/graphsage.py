@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
-from gaug.config import Range, setting
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.dropout import dropout
-from gaug.models.base import (
-    GNN,
-    Aggregate,
-    Features,
-    ModelConfig,
-    aggregate_linear,
-    make_layers,
-)
-
-
-@dataclass(frozen=True)
-class GraphSAGEConfig(ModelConfig):
-    """Settings of `GraphSAGE`."""
-
-    name: ClassVar[str] = "gsage"
-
-    self_weight: float = setting(
-        2.0, "How much the node itself counts in the mean; a neighbor counts 1.", within=Range(0)
-    )
+from gaug.models.base import GNN, Aggregate, Features, aggregate_linear, make_layers
+from gaug.models.config import GraphSAGEConfig
 
 
 class GraphSAGE(GNN):
@@ -49,6 +29,8 @@ class GraphSAGE(GNN):
         num_classes: Number of classes.
         config: Its settings.
     """
+
+    config_type = GraphSAGEConfig
 
     def __init__(
         self, in_features: int, num_classes: int, config: GraphSAGEConfig | None = None

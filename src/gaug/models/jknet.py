@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from gaug.config import Range, setting
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.dropout import dropout, dropout_dense
-from gaug.models.base import (
-    GNN,
-    Features,
-    Linear,
-    ModelConfig,
-    aggregate_linear,
-)
-
-
-@dataclass(frozen=True)
-class JKNetConfig(ModelConfig):
-    """Settings of `JKNet`."""
-
-    name: ClassVar[str] = "jknet"
-
-    layers: int = setting(3, "Layers that are concatenated.", within=Range(1))
-    self_weight: float = setting(
-        2.0, "How much the node itself counts in the mean; a neighbor counts 1.", within=Range(0)
-    )
+from gaug.models.base import GNN, Features, Linear, aggregate_linear
+from gaug.models.config import JKNetConfig
 
 
 class JKNet(GNN):
@@ -49,6 +29,8 @@ class JKNet(GNN):
         num_classes: Number of classes.
         config: Its settings.
     """
+
+    config_type = JKNetConfig
 
     def __init__(
         self, in_features: int, num_classes: int, config: JKNetConfig | None = None

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from torch import Tensor
 
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.dropout import dropout
-from gaug.models.base import GNN, Features, ModelConfig, make_layers
-
-
-@dataclass(frozen=True)
-class MLPConfig(ModelConfig):
-    """Settings of `MLP`."""
-
-    name: ClassVar[str] = "mlp"
+from gaug.models.base import GNN, Features, make_layers
+from gaug.models.config import MLPConfig
 
 
 class MLP(GNN):
@@ -28,6 +19,7 @@ class MLP(GNN):
         config: Its settings.
     """
 
+    config_type = MLPConfig
     uses_edges = False
 
     def __init__(self, in_features: int, num_classes: int, config: MLPConfig | None = None) -> None:

@@ -1,42 +1,36 @@
-"""Which classifier to train: one of this package by name or by its settings, or a user's own."""
+"""Which classifier to train: a registered one by name or settings, or a user-defined one."""
 
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
-from torch import nn
-
-from gaug.config import Config, Range, setting
+from gaug.config import Config
 from gaug.errors import ConfigError
-from gaug.models import build_model, model_config
-from gaug.models.base import ModelConfig
+from gaug.models.config import ModelConfig, ModuleConfig
+from gaug.models.registry import MODELS
+
+if TYPE_CHECKING:
+    from torch import nn
 
 #: Makes a module with random weights from the width of the features and the number of classes.
-ModelFactory = Callable[[int, int], nn.Module]
+ModelFactory = Callable[[int, int], "nn.Module"]
 
 #: What a user may give for a model.
-Model = str | ModelConfig | ModelFactory
+Model = Union[str, ModelConfig, ModelFactory, "ModelSpec"]
 
 
 @dataclass(frozen=True)
-class ModuleConfig(Config):
-    """How a module of a user's is optimized."""
-
-    learning_rate: float = setting(0.01, "Adam's step.", within=Range(0, low_open=True))
-    weight_decay: float = setting(5e-4, "L2 penalty on every weight.", within=Range(0))
-
-
-@dataclass(frozen=True)
-class ModelChoice:
-    """A classifier that can be built and optimized.
+class ModelSpec:
+    """A classifier that can be built and optimized; making one does not import PyTorch.
 
     Attributes:
-        name: Its name on the command line, or that of the user's class.
+        name: Its name in the registry, or that of the user-defined class.
         config: Its settings.
-        factory: The user's class or function; None for a model of this package.
+        factory: The user-defined class or function; None for a registered model.
     """
 
     name: str
@@ -44,21 +38,21 @@ class ModelChoice:
     factory: ModelFactory | None = None
 
     @classmethod
-    def of(cls, model: Model | ModelChoice) -> ModelChoice:
-        """The choice that a user made.
+    def of(cls, model: Model) -> ModelSpec:
+        """The model that a user asks for.
 
         Args:
             model: A name, settings, or a class or function that is called with the width of the
                 features and the number of classes and gives a module with
                 ``forward(x, edge_index, edge_weight)``.
         """
-        if isinstance(model, ModelChoice):
+        if isinstance(model, ModelSpec):
             return model
         if isinstance(model, str):
-            return cls(model, model_config(model))
+            return cls(model, MODELS.config_type(model)())
         if isinstance(model, ModelConfig):
             return cls(model.name, model)
-        if isinstance(model, nn.Module):
+        if _is_module(model):
             raise ConfigError(
                 f"model must be a class or a function that makes a module, got an instance of"
                 f" {type(model).__name__}: each run starts from weights of its own."
@@ -70,24 +64,36 @@ class ModelChoice:
             )
         return cls(getattr(model, "__qualname__", type(model).__name__), ModuleConfig(), model)
 
-    def with_config(self, config: Config) -> ModelChoice:
-        """The same choice with other settings."""
+    def with_config(self, config: Config) -> ModelSpec:
+        """The same model with other settings."""
         assert isinstance(config, ModelConfig | ModuleConfig)
         return dataclasses.replace(self, config=config)
 
     @property
-    def is_users(self) -> bool:
-        """Whether the module is a user's own."""
+    def is_custom(self) -> bool:
+        """Whether the module is user-defined."""
         return self.factory is not None
+
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        return self.name if isinstance(self.config, ModuleConfig) else self.config.title
 
     def build(self, in_features: int, num_classes: int) -> nn.Module:
         """A new model with random weights."""
         if self.factory is None:
             assert isinstance(self.config, ModelConfig)
-            return build_model(self.config, in_features, num_classes)
-        made: Any = self.factory(in_features, num_classes)
-        if not isinstance(made, nn.Module):
+            build: Any = MODELS.class_of(self.config)
+            made: nn.Module = build(in_features, num_classes, self.config)
+            return made
+        made = self.factory(in_features, num_classes)
+        if not _is_module(made):
             raise ConfigError(
                 f"The model {self.name} must make a torch.nn.Module, got {type(made).__name__}."
             )
         return made
+
+
+def _is_module(value: object) -> bool:
+    torch = sys.modules.get("torch")  # where it is not imported, there is no module
+    return torch is not None and isinstance(value, torch.nn.Module)

@@ -18,7 +18,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from torch import Tensor
 
-from gaug.pairs.tile_work import EDGE_OF_RANGE
+from gaug.pairs.tile_work import PROBABILITY_MARGIN
 
 Array = npt.NDArray[Any]
 
@@ -32,8 +32,8 @@ _U = np.uint32
 
 _PER_E = _F(1 / math.log(2))
 _LOG_2 = _F(math.log(2))
-_NEXT_TO_0 = _F(EDGE_OF_RANGE)
-_NEXT_TO_1 = _F(1 - EDGE_OF_RANGE)
+_NEXT_TO_0 = _F(PROBABILITY_MARGIN)
+_NEXT_TO_1 = _F(1 - PROBABILITY_MARGIN)
 _LARGEST = float(np.finfo(np.float32).max)
 _LOWEST = _F(-126)  # exponent of the smallest number with full precision
 

@@ -18,7 +18,7 @@ from torch.nn import functional
 from gaug.pairs.noise import row_noise
 
 #: Probabilities nearer to 0 or 1 than this have no gradient: there the logit has no end.
-EDGE_OF_RANGE = 1e-6
+PROBABILITY_MARGIN = 1e-6
 
 
 def softplus_to_sigmoid(scores: Tensor) -> float:
@@ -90,7 +90,7 @@ def multiply_by_slopes(
         )
         return
     noise = _noise(keys, first_column, p)
-    inside = (p >= EDGE_OF_RANGE).logical_and_(p <= 1 - EDGE_OF_RANGE)
+    inside = (p >= PROBABILITY_MARGIN).logical_and_(p <= 1 - PROBABILITY_MARGIN)
     if on_diagonal:
         inside.logical_and_(_above_diagonal(inside.size(0), inside.device))
     p = torch.where(inside, p, 0.5)

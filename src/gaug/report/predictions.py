@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from gaug.classifier.facts import Facts
+from gaug.classifier.fit_summary import FitSummary
 from gaug.data.folders import written_atomically
 
 # Digits that bring a number of single precision back to the bit.
@@ -16,7 +16,7 @@ _DIGITS = 9
 
 
 def write_predictions(
-    path: Path, probabilities: Tensor, facts: Facts, node_ids: Sequence[str] | None = None
+    path: Path, probabilities: Tensor, summary: FitSummary, node_ids: Sequence[str] | None = None
 ) -> dict[str, int]:
     """Write a CSV file with node, class and the probability of each class.
 
@@ -26,13 +26,13 @@ def write_predictions(
     Args:
         path: Where to; appears in one step.
         probabilities: Class probabilities of every node.  [N, C]
-        facts: Of the classifier, for the names of classes.
+        summary: Of the classifier, for the names of classes.
         node_ids: A name for each node; by default its number.
 
     Returns:
         How many nodes each class has.
     """
-    names = facts.class_names
+    names = summary.class_names
     counts = dict.fromkeys(names, 0)
     ids = range(probabilities.size(0)) if node_ids is None else node_ids
     with (
@@ -42,7 +42,7 @@ def write_predictions(
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["node", "class", *(f"probability_{name}" for name in names)])
         for node, row in zip(ids, probabilities.tolist(), strict=True):
-            if facts.multilabel:
+            if summary.multilabel:
                 chosen = [name for name, p in zip(names, row, strict=True) if p > 0.5]
             else:
                 chosen = [names[max(range(len(row)), key=row.__getitem__)]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gaug.report.tables import MODEL_TITLES
+from gaug.models.registry import MODELS
 from gaug.runs.plan import mean_and_spread
 from gaug.studies.table3 import VARIANTS, AblationResult
 
@@ -25,7 +25,7 @@ def table3_markdown(results: Sequence[AblationResult], command: str) -> str:
     lines = [
         "# Table 3",
         "",
-        "| | " + " | ".join(MODEL_TITLES[model] for model in models) + " |",
+        "| | " + " | ".join(MODELS.title(model) for model in models) + " |",
         "| --- |" + " --- |" * len(models),
     ]
     for variant in VARIANTS:

@@ -5,24 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timezone
 
+from gaug.methods.registry import METHODS
+from gaug.models.registry import MODELS
 from gaug.runs.plan import mean_and_spread
 from gaug.studies.table2 import CellResult
-
-MODEL_TITLES = {
-    "gcn": "GCN",
-    "gsage": "GraphSAGE",
-    "gat": "GAT",
-    "jknet": "JK-Net",
-    "mlp": "MLP",
-}
-_METHOD_TITLES = {
-    "none": "original",
-    "dropedge": "DropEdge",
-    "adaedge": "AdaEdge",
-    "bgcn": "BGCN",
-    "gaug-m": "GAug-M",
-    "gaug-o": "GAug-O",
-}
 
 
 def table2_markdown(results: Sequence[CellResult], command: str) -> str:
@@ -38,7 +24,7 @@ def table2_markdown(results: Sequence[CellResult], command: str) -> str:
     ]
     for model, method in rows:
         cells = [by_cell.get((model, method, graph)) for graph in graphs]
-        texts = [MODEL_TITLES.get(model, model), _METHOD_TITLES.get(method, method)]
+        texts = [MODELS.title(model), METHODS.title(method)]
         texts += ["–" if cell is None else _cell(cell) for cell in cells]
         lines.append("| " + " | ".join(texts) + " |")
     return "\n".join([*lines, "", _provenance(results, command), *_choices(results), ""])
@@ -72,8 +58,8 @@ def _choices(results: Sequence[CellResult]) -> list[str]:
         source = f"of {len(result.choice.trials)}" if result.choice else "published"
         vals = [record.val_score for record in result.records if record.val_score is not None]
         lines.append(
-            f"| {cell.graph} | {MODEL_TITLES.get(cell.model, cell.model)}"
-            f" | {_METHOD_TITLES.get(cell.method, cell.method)} | `{settings}`"
+            f"| {cell.graph} | {MODELS.title(cell.model)}"
+            f" | {METHODS.title(cell.method)} | `{settings}`"
             f" | {source} | {mean_and_spread(vals)} |"
         )
     return lines

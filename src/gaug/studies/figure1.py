@@ -12,10 +12,12 @@ from torch_geometric.data import Data
 from gaug.data.catalog.catalog import load_graph
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.change import GraphChange, omniscient_change, random_change
-from gaug.methods import GAugM, NoAugmentation
-from gaug.models import GCN
+from gaug.methods.gaug_m.method import GAugM
+from gaug.methods.none.method import NoAugmentation
+from gaug.models.gcn import GCN
 from gaug.seeding import run_seed
-from gaug.training.loop import Optimization, TrainingConfig, train_run
+from gaug.training.config import TrainingConfig
+from gaug.training.loop import Optimization, train_run
 from gaug.training.metrics import micro_f1
 from gaug.training.task import Task
 
@@ -73,7 +75,8 @@ def run_figure1(
     tests on the other 32 nodes. There are no validation nodes, so the last epoch counts.
     """
     data = load_graph("karate")
-    learned = GAugM("gae", ADD_FRACTION, REMOVE_FRACTION, seed=seed).find_change(data).change
+    mended = GAugM(add_fraction=ADD_FRACTION, remove_fraction=REMOVE_FRACTION, seed=seed)
+    learned = mended.find_change(data).change
     changes: dict[str, Change | None] = {
         "Original": None,
         "Random": lambda graph, draw: random_change(graph, *_counts(graph), draw),

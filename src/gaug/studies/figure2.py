@@ -8,7 +8,7 @@ from typing import Any
 
 from gaug.data.catalog.catalog import load_graph
 from gaug.graph.edges import undirected_pairs
-from gaug.methods import GAugM
+from gaug.methods.gaug_m.method import GAugM
 from gaug.runs.executors import OnProgress
 from gaug.runs.store import RunRecord
 from gaug.studies.conditions import Conditions

@@ -3,7 +3,7 @@
 Every method trains in the same loop, so that comparisons are fair. The loop says here what it asks
 of a method; `gaug.methods` has the methods. A method is an `Augmentation`: `prepare` learns once
 from the graph what all runs share, and `start` opens one run. Within a run, training proceeds in
-rounds. A round trains the classifier to early stopping on graphs that the method gives, one an
+rounds. A round trains the classifier to early stopping on graphs that the method gives, one per
 epoch, and then asks the method for the next round:
 
 - no augmentation, DropEdge, GAug-M: one round;
@@ -12,7 +12,8 @@ epoch, and then asks the method for the next round:
 - AdaEdge: a round for each change of the graph, while validation improves;
 - BGCN: a round on the original graph, then one for each sampled graph, predictions averaged.
 
-A method sees features, edges, training labels and predictions; never a validation or test label.
+A method sees features, edges, training labels and predictions; never a validation or test label,
+unless it is a control that says so (`Augmentation.looks_at_labels`).
 """
 
 from __future__ import annotations
@@ -22,21 +23,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from gaug.config import Config
 from gaug.graph.adjacency import Adjacency
 from gaug.models.base import Features
-
-
-@dataclass(frozen=True)
-class MethodConfig(Config):
-    """Base of the settings of a method."""
-
-    name: ClassVar[str]
+from gaug.training.config import MethodConfig
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,8 @@ class Visible:
     Attributes:
         features: Dense or sparse features.  [N, F]
         adjacency: The original graph.
-        labels: Class ids with -1 outside the training nodes [N], or 0/1 with zeros there [N, C].
+        labels: Class ids with -1 outside the training nodes [N], or 0/1 with zeros there [N, C];
+            those of all nodes for a control that looks at labels.
         train: Ids of the training nodes.
         num_classes: Number of classes.
     """
@@ -172,9 +167,14 @@ def best_round(results: Sequence[RoundResult]) -> RoundResult:
 
 
 class Augmentation(ABC):
-    """A method with its settings; prepared once a graph, started once a run."""
+    """A method with its settings; prepared once per graph, started once per run."""
 
     config: MethodConfig
+
+    @property
+    def looks_at_labels(self) -> bool:
+        """Whether it sees the labels of all nodes: then it is a control and no method."""
+        return False
 
     def max_epochs(self, training_epochs: int) -> int:
         """Epochs of a run in all its rounds at most, to tell how far it is."""

@@ -106,8 +106,14 @@ class Task:
         """Whether a node may have several labels."""
         return self.labels.dim() == 2
 
-    def visible(self) -> Visible:
-        """The task as an augmentation may see it: no validation or test label."""
+    def visible(self, *, all_labels: bool = False) -> Visible:
+        """The task as an augmentation may see it: no validation or test label.
+
+        Args:
+            all_labels: Whether to show them after all, to a control that looks at labels.
+        """
+        if all_labels:
+            return Visible(self.features, self.adjacency, self.labels, self.train, self.num_classes)
         hidden = torch.zeros_like if self.multilabel else (lambda y: torch.full_like(y, -1))
         labels = hidden(self.labels)
         labels[self.train] = self.labels[self.train]

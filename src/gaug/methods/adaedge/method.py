@@ -3,72 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from gaug.classifier.changed_graph import ChangedGraphClassifier, difference
-from gaug.config import Range, Span, setting
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.change import GraphChange
-from gaug.methods.method import Method, Trained
+from gaug.methods.adaedge.config import AdaEdgeConfig
+from gaug.methods.method import Method
+from gaug.methods.trained import Trained
 from gaug.pairs.predicted import Predicted, pairs_to_add, pairs_to_remove
-from gaug.training.hooks import (
-    AugmentedRun,
-    MethodConfig,
-    Predict,
-    Round,
-    RoundResult,
-    Visible,
-)
-
-_SHARE = Range(0, 1)
+from gaug.training.hooks import AugmentedRun, Predict, Round, RoundResult, Visible
 
 
-@dataclass(frozen=True)
-class AdaEdgeConfig(MethodConfig):
-    """Settings of `AdaEdge`."""
-
-    name: ClassVar[str] = "adaedge"
-
-    order: str = setting(
-        "add-first",
-        "What a change begins with; the second half predicts anew on the graph of the first.",
-        choices=("add-first", "remove-first"),
-        search=("add-first", "remove-first"),
-    )
-    add_fraction: float = setting(
-        0.1,
-        "Edges to add in a change, at most, as a share of |E|.",
-        within=_SHARE,
-        search=Span(0, 0.5, 0.05),
-    )
-    remove_fraction: float = setting(
-        0.1,
-        "Edges to remove in a change, at most, as a share of |E|.",
-        within=_SHARE,
-        search=Span(0, 0.5, 0.05),
-    )
-    add_confidence: float = setting(
-        0.5,
-        "Least confidence of a pair that is joined by an edge.",
-        within=_SHARE,
-        search=Span(0.5, 0.95, 0.05),
-    )
-    remove_confidence: float = setting(
-        0.5,
-        "Least confidence of a pair whose edge is removed.",
-        within=_SHARE,
-        search=Span(0.5, 0.95, 0.05),
-    )
-    rounds: int = setting(
-        4, "Changes of the graph at most, each with a training of its own.", within=Range(1)
-    )
-
-
-class AdaEdge(Method[AdaEdgeConfig]):
+class AdaEdge(Method[AdaEdgeConfig, ChangedGraphClassifier]):
     """AdaEdge (Chen et al., AAAI 2020): change the graph by what was predicted on it.
 
     A round trains on the original graph. Then each change adds up to ``floor(add_fraction * |E|)``
@@ -96,6 +45,7 @@ class AdaEdge(Method[AdaEdgeConfig]):
     """
 
     config_type = AdaEdgeConfig
+    classifier_type = ChangedGraphClassifier
 
     def max_epochs(self, training_epochs: int) -> int:
         """Epochs of all rounds at most: one on the original graph and one a change."""

@@ -20,9 +20,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gaug.config import Config, Range, Span, setting
 from gaug.edge_predictors.evaluation import random_pairs
-from gaug.errors import ConfigError
+from gaug.methods.bgcn.config import BlockModelConfig
 
 # Probabilities keep so far from 0 and 1, where one pair can make the likelihood infinite.
 _MARGIN = 1e-9
@@ -30,48 +29,6 @@ _MARGIN = 1e-9
 _RANDOM_SHARE = 0.01
 # Edges whose memberships are looked up at a time, to bound memory.
 _EDGES_AT_A_TIME = 1 << 16
-
-_POSITIVE = Range(1)
-_WITH_A_MODE = Range(1)  # under 1 the density grows without bound
-
-
-@dataclass(frozen=True)
-class BlockModelConfig(Config):
-    """Settings of `fit_block_model`."""
-
-    communities: int | None = setting(
-        None, "Communities, at least as many as classes; none: as many.", within=_POSITIVE
-    )
-    anchor: float = setting(
-        2.0,
-        "What the prediction for a node weighs; 1: as much as its edges, on average.",
-        within=Range(0),
-        search=Span(0.5, 8, 0.5),
-    )
-    membership_prior: float = setting(
-        1.0, "Parameter of the Dirichlet prior of memberships; 1: flat.", within=_WITH_A_MODE
-    )
-    strength_prior: float = setting(
-        1.0, "Parameter of the Beta prior of edge probabilities; 1: flat.", within=_WITH_A_MODE
-    )
-    block_steps: int = setting(100, "Gradient steps of the block model.", within=Range(0))
-    block_pairs: int = setting(
-        10_000, "Edges, and as many random pairs, in each step.", within=_POSITIVE
-    )
-    block_learning_rate: float = setting(
-        0.1, "Adam's step for the block model.", within=Range(0, 1, low_open=True)
-    )
-
-    def num_communities(self, num_classes: int) -> int:
-        """The number of communities for so many classes, or an error if it is too small."""
-        if self.communities is None:
-            return num_classes
-        if self.communities < num_classes:
-            raise ConfigError(
-                f"communities must be at least the number of classes ({num_classes}),"
-                f" got {self.communities}."
-            )
-        return self.communities
 
 
 @dataclass(frozen=True)

@@ -4,50 +4,22 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gaug.classifier.stored_predictions import RememberedClassifier
-from gaug.config import Range, Span, setting
+from gaug.classifier.stored_predictions import StoredPredictionsClassifier
 from gaug.graph.adjacency import Adjacency
-from gaug.methods.bgcn.block_model import BlockModel, BlockModelConfig, fit_block_model
+from gaug.methods.bgcn.block_model import BlockModel, fit_block_model
 from gaug.methods.bgcn.block_sampler import sample_graph
-from gaug.methods.method import Method, Trained
-from gaug.training.hooks import (
-    AugmentedRun,
-    MethodConfig,
-    Round,
-    RoundResult,
-    Visible,
-)
+from gaug.methods.bgcn.config import BGCNConfig
+from gaug.methods.method import Method
+from gaug.methods.trained import Trained
+from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
 
 
-@dataclass(frozen=True)
-class BGCNConfig(BlockModelConfig, MethodConfig):
-    """Settings of `BGCN`."""
-
-    name: ClassVar[str] = "bgcn"
-
-    graphs: int = setting(5, "Graphs to draw, each with a GNN of its own.", within=Range(1))
-    dropout_samples: int = setting(
-        10,
-        "Predictions of each GNN with dropout; 0: one without.",
-        within=Range(0),
-        search=Span(0, 20, 10),
-    )
-    prediction: str = setting(
-        "class",
-        "What memberships follow: the class that is predicted, or the probabilities of all.",
-        choices=("class", "probabilities"),
-        search=("class", "probabilities"),
-    )
-
-
-class BGCN(Method[BGCNConfig]):
+class BGCN(Method[BGCNConfig, StoredPredictionsClassifier]):
     r"""BGCN (Zhang, Pal, Coates and Ustebay, AAAI 2019): a GNN for each of several likely graphs.
 
     The observed graph is taken for one draw from a random graph whose communities are the classes.
@@ -83,6 +55,7 @@ class BGCN(Method[BGCNConfig]):
     """
 
     config_type = BGCNConfig
+    classifier_type = StoredPredictionsClassifier
 
     def max_epochs(self, training_epochs: int) -> int:
         """Epochs of all rounds at most: one on the original graph and one a drawn graph."""
@@ -97,9 +70,9 @@ class BGCN(Method[BGCNConfig]):
         """Open one run."""
         return _BGCNRun(visible, generator, self.config)
 
-    def _classifier(self, trained: Trained) -> RememberedClassifier:
+    def _classifier(self, trained: Trained) -> StoredPredictionsClassifier:
         fitted = trained.fitted(with_network=False)
-        return RememberedClassifier(fitted, trained.result.probabilities)
+        return StoredPredictionsClassifier(fitted, trained.result.probabilities)
 
 
 class _BGCNRun(AugmentedRun):

@@ -6,33 +6,16 @@ import copy
 import functools
 import itertools
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.config import Range, Span, setting
 from gaug.graph.adjacency import Adjacency, LayeredAdjacency
 from gaug.graph.edges import pair_keys
+from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.methods.method import Method
-from gaug.training.hooks import AugmentedRun, MethodConfig, Round, Visible
-
-
-@dataclass(frozen=True)
-class DropEdgeConfig(MethodConfig):
-    """Settings of `DropEdge`."""
-
-    name: ClassVar[str] = "dropedge"
-
-    drop_fraction: float = setting(
-        0.5,
-        "Share of the edges left out in each epoch.",
-        within=Range(0, 0.99),
-        search=Span(0.05, 0.95, 0.05),
-    )
-    layer_wise: bool = setting(False, "Whether each layer draws its own edges in each epoch.")
+from gaug.training.hooks import AugmentedRun, Round, Visible
 
 
 class DropEdge(Method[DropEdgeConfig]):

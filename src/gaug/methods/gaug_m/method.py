@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,73 +14,20 @@ from torch_geometric.data import Data
 
 from gaug.classifier.base import as_given
 from gaug.classifier.changed_graph import difference
-from gaug.classifier.facts import GraphInfo
 from gaug.classifier.mended_graph import MendedGraphClassifier
-from gaug.config import Range, Span, setting
-from gaug.edge_predictors import PREDICTOR_CONFIGS, parse_predictor, predictor_configs
-from gaug.edge_predictors.base import EdgePredictor, PredictorConfig
-from gaug.edge_predictors.combined import SCALES
-from gaug.edge_predictors.fitted import (
-    FitsAndScores,
-    RankedPredictor,
-    UserPredictor,
-    fit_once,
-)
-from gaug.errors import ConfigError
+from gaug.edge_predictors.base import EdgePredictor
+from gaug.edge_predictors.custom import CustomPredictor, PredictorLike
+from gaug.edge_predictors.fitted import RankedPredictor, fit_once
+from gaug.edge_predictors.registry import PREDICTORS
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.change import GraphChange
 from gaug.graph.sparse import SparseMatrix
 from gaug.graph.valid import standardize
-from gaug.methods.method import Method, Trained
-from gaug.models.spec import Model, ModelChoice
+from gaug.methods.gaug_m.config import GAugMConfig
+from gaug.methods.method import Method
+from gaug.methods.trained import Trained
 from gaug.pairs.ranking import OnShare, RankedPairs
-from gaug.training.hooks import (
-    AugmentedRun,
-    MethodConfig,
-    Round,
-    RoundResult,
-    Visible,
-)
-from gaug.training.loop import OnEpoch, TrainingConfig
-
-_FRACTION = Range(0, 1)
-_LOOK_AT_FEATURES = {"gae", "vgae", "features", "smoothed"}
-
-
-@dataclass(frozen=True)
-class GAugMConfig(MethodConfig):
-    """Settings of `GAugM`."""
-
-    name: ClassVar[str] = "gaug-m"
-
-    predictor: str = setting(
-        "gae",
-        "Edge predictor, or a sum such as gae+features or gae+2*features.",
-        search=("gae", "features", "smoothed", "structure", "ra", "jaccard"),
-    )
-    add_fraction: float = setting(
-        0.3, "Edges to add, as a share of |E|.", within=_FRACTION, search=Span(0, 1, 0.05)
-    )
-    remove_fraction: float = setting(
-        0.05, "Edges to remove, as a share of |E|.", within=_FRACTION, search=Span(0, 0.8, 0.05)
-    )
-    allocation: str = setting(
-        "global",
-        "global: the best pairs of all; per-node: each node's best, then each one's second best.",
-        choices=("global", "per-node"),
-        search=("global", "per-node"),
-    )
-    inference: str = setting(
-        "modified", "Graph to predict on: modified or original.", choices=("modified", "original")
-    )
-    combination: str = setting(
-        "standardized", "How the parts of a sum of predictors are compared.", choices=SCALES
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.predictor != "custom":
-            parse_predictor(self.predictor)
+from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
 
 
 @dataclass(frozen=True)
@@ -97,7 +43,7 @@ class ScoredChange:
         return GraphChange(self.added.pairs, self.removed.pairs)
 
 
-class GAugM(Method[GAugMConfig]):
+class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
     """GAug-M (the paper's section 4.1): a better graph, made once.
 
     An edge predictor scores all pairs of nodes. The ``floor(add_fraction * |E|)`` best non-edges
@@ -111,23 +57,13 @@ class GAugM(Method[GAugMConfig]):
     nodes (``per-node``), because the best pairs of all crowd into a few dense regions.
 
     Args:
-        predictor: Name of a predictor, a sum of names, or any object with ``fit(data)`` and
-            ``edge_logits(pairs)``.
-        add_fraction: Share of |E| to add, in [0, 1].
-        remove_fraction: Share of |E| to remove, in [0, 1].
-        allocation: ``global`` or ``per-node``.
-        inference: ``modified``, or ``original`` for the paper's GAug-M-O.
-        combination: ``standardized`` or ``ranks``, for sums of predictors.
-        predictor_settings: Settings of the predictors by name, where they are not the default, for
-            instance ``{"gae": {"predictor_epochs": 50}}``.
-        labels: Classes of all nodes, for the predictor ``omniscient`` alone.
-        model: The classifier, for `fit`; see `gaug.methods.method.Method`.
-        training: Settings of the loop.
-        seed: Seed of the predictor and of training.
-        settings: Single settings of the model or of the loop by name.
+        config: Settings of the method.
+        predictor: The setting of this name, or an object with ``fit(data)`` and
+            ``edge_logits(pairs)`` in its place.
+        options: The other arguments of every method; see `gaug.methods.method.Method`.
 
     Examples:
-        >>> from gaug.data.catalog.catalog import load_graph
+        >>> from gaug import load_graph
         >>> better = GAugM(predictor="ra", add_fraction=0.2, remove_fraction=0.1)(
         ...     load_graph("karate")
         ... )
@@ -136,42 +72,36 @@ class GAugM(Method[GAugMConfig]):
     """
 
     config_type = GAugMConfig
+    classifier_type = MendedGraphClassifier
 
     def __init__(
         self,
-        predictor: str | EdgePredictor | FitsAndScores = "gae",
-        add_fraction: float = 0.3,
-        remove_fraction: float = 0.05,
+        config: GAugMConfig | None = None,
         *,
-        allocation: str = "global",
-        inference: str = "modified",
-        combination: str = "standardized",
-        predictor_settings: Mapping[str, PredictorConfig | Mapping[str, Any]] | None = None,
-        labels: Tensor | None = None,
-        model: Model | ModelChoice = "gcn",
-        training: TrainingConfig | None = None,
-        seed: int = 0,
-        **settings: Any,
+        predictor: str | PredictorLike | None = None,
+        **options: Any,
     ) -> None:
-        name = predictor if isinstance(predictor, str) else "custom"
-        config = GAugMConfig(
-            predictor=name,
-            add_fraction=add_fraction,
-            remove_fraction=remove_fraction,
-            allocation=allocation,
-            inference=inference,
-            combination=combination,
-        )
-        super().__init__(config, model=model, training=training, seed=seed, **settings)
-        self.predictor_settings = _as_configs(name, predictor_settings or {})
         self._custom: EdgePredictor | None = None
-        if isinstance(predictor, str):
-            self.predictor_settings = predictor_configs(predictor) | self.predictor_settings
-        elif isinstance(predictor, EdgePredictor):
-            self._custom = predictor
-        else:
-            self._custom = UserPredictor(predictor)
-        self.labels = labels
+        if predictor is not None and not isinstance(predictor, str):
+            self._custom = (
+                predictor if isinstance(predictor, EdgePredictor) else CustomPredictor(predictor)
+            )
+            predictor = "custom"
+        if predictor is not None:
+            options["predictor"] = predictor
+        super().__init__(config, **options)
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether its predictor is an object."""
+        return self._custom is not None
+
+    @property
+    def looks_at_labels(self) -> bool:
+        """Whether its predictor does: then it is a control and no method."""
+        return super().looks_at_labels or (
+            self._custom is not None and self._custom.looks_at_labels
+        )
 
     def __call__(self, data: Data) -> Data:
         """The better graph; the given one is unchanged.
@@ -179,10 +109,10 @@ class GAugM(Method[GAugMConfig]):
         A graph that is directed or has repeated edges or self-loops is made a valid one first,
         with a warning that says so.
         """
-        parts = set(self.predictor_settings)
+        classes = map(PREDICTORS.class_of, self.predictors.values())
         # On the CPU, where the ranking is.
         valid, notes = standardize(
-            copy.copy(data).cpu(), require_features=bool(parts & _LOOK_AT_FEATURES)
+            copy.copy(data).cpu(), require_features=any(cls.looks_at_features for cls in classes)
         )
         if notes:
             warnings.warn(" ".join(notes), stacklevel=2)
@@ -198,11 +128,10 @@ class GAugM(Method[GAugMConfig]):
             return RankedPredictor(self._custom.fit(data, self.seed, on_share=on_share))
         return fit_once(
             self.config.predictor,
-            self.predictor_settings,
+            self.predictors,
             data,
             self.seed,
             scale=self.config.combination,
-            labels=self.labels,
             on_share=on_share,
         )
 
@@ -229,36 +158,26 @@ class GAugM(Method[GAugMConfig]):
         x = visible.features
         data = visible.adjacency.to_data()
         data.x = x.to_torch() if isinstance(x, SparseMatrix) else x
+        if self.looks_at_labels:
+            data.y = visible.labels
         device = visible.labels.device
         self.adjacency_ = Adjacency.of(self(data.cpu())).to(device)
         return self
 
-    def fit(
-        self,
-        data: Data,
-        *,
-        info: GraphInfo | None = None,
-        threads: int = 1,
-        on_epoch: OnEpoch | None = None,
-    ) -> MendedGraphClassifier:
-        """Change the graph and train once on the better one. See `Method.fit`."""
-        return self._classifier(self._train(data, info or GraphInfo(), threads, on_epoch))
-
     def _classifier(self, trained: Trained) -> MendedGraphClassifier:
         method = trained.method
         assert isinstance(method, GAugM)
-        parts = {name: part.to_dict() for name, part in self.predictor_settings.items()}
         return MendedGraphClassifier(
-            trained.fitted(parts=parts),
+            trained.fitted(),
             difference(trained.task.adjacency, method.adjacency_),
-            # A user's object may be fitted again, to another graph.
+            # A user-defined object may be fitted again, to another graph.
             method.predictor_ if self._custom is None else copy.deepcopy(method.predictor_),
         )
 
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
         """Open one run."""
         run = _GAugMRun(visible, generator, self.adjacency_, self.config.inference)
-        if "omniscient" in self.predictor_settings:
+        if self.looks_at_labels:
             run.warning = "A control, no method: its edges were chosen by the labels of all nodes."
         num_edges, config = visible.adjacency.num_pairs, self.config
         if math.floor(max(config.add_fraction, config.remove_fraction) * num_edges) == 0:
@@ -268,21 +187,6 @@ class GAugM(Method[GAugMConfig]):
                 " one each. Raise one of them."
             )
         return run
-
-
-def _as_configs(
-    predictor: str, given: Mapping[str, PredictorConfig | Mapping[str, Any]]
-) -> dict[str, PredictorConfig]:
-    parts = {} if predictor == "custom" else parse_predictor(predictor)
-    for name in given:
-        if name not in parts:
-            raise ConfigError(
-                f"predictor_settings has {name!r}, but the predictor is {predictor!r}."
-            )
-    return {
-        name: value if isinstance(value, PredictorConfig) else PREDICTOR_CONFIGS[name](**value)
-        for name, value in given.items()
-    }
 
 
 class _GAugMRun(AugmentedRun):

@@ -12,9 +12,3 @@ From the settings to a trained classifier:
 - `edge_sampler`: the same predictor in a training loop of one's own;
 - `memory`: what all this takes.
 """
-
-from gaug.methods.gaug_o.config import GAugOConfig
-from gaug.methods.gaug_o.method import GAugO
-from gaug.methods.gaug_o.run import GAugORun
-
-__all__ = ["GAugO", "GAugOConfig", "GAugORun"]

@@ -28,12 +28,12 @@ class LearnedEdgesClassifier(NodeClassifier):
     def __init__(self, fitted: Fitted, edges: LearnedEdges) -> None:
         super().__init__(fitted)
         self.edges = edges
-        self._generator = torch.Generator().manual_seed(fitted.facts.seed)
+        self._generator = torch.Generator().manual_seed(fitted.summary.seed)
 
     @classmethod
     def restored(cls, fitted: Fitted, tensors: Mapping[str, Tensor]) -> LearnedEdgesClassifier:
         """The classifier from its parts, as `save` wrote them."""
-        original = Adjacency.of_pairs(tensors["edges"], fitted.facts.num_nodes)
+        original = Adjacency.of_pairs(tensors["edges"], fitted.summary.num_nodes)
         assert isinstance(fitted.method, GAugOConfig)
         return cls(fitted, LearnedEdges.of(fitted.method, tensors["prepared"], original))
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from gaug.config import Range, Span, setting
 from gaug.errors import ConfigError
-from gaug.training.hooks import MethodConfig
+from gaug.training.config import MethodConfig
 
 #: How the scores of pairs become probabilities.
 READINGS = ("max-normalized", "sigmoid")
@@ -24,6 +24,7 @@ class GAugOConfig(MethodConfig):
     """Settings of `GAugO`."""
 
     name: ClassVar[str] = "gaug-o"
+    title: ClassVar[str] = "GAug-O"
 
     alpha: float = setting(
         0.2,

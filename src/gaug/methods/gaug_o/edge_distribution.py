@@ -23,7 +23,7 @@ from gaug.errors import unknown_name
 from gaug.graph.edges import pair_keys
 from gaug.graph.sparse import Pattern
 from gaug.methods.gaug_o.config import READINGS, GAugOConfig
-from gaug.pairs.tile_work import EDGE_OF_RANGE
+from gaug.pairs.tile_work import PROBABILITY_MARGIN
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class EdgeDistribution:
 
     def relaxed(self, p: Tensor, noise: Tensor) -> Tensor:
         """The relaxed sample, differentiable in the probability; noise is 1 - u."""
-        logit = torch.logit(p, EDGE_OF_RANGE)
+        logit = torch.logit(p, PROBABILITY_MARGIN)
         return torch.sigmoid((logit - torch.logit(noise.to(p.dtype))) / self.temperature)
 
 

@@ -6,8 +6,8 @@ import psutil
 
 from gaug.errors import ConfigError
 from gaug.methods.gaug_o.config import GAugOConfig
-from gaug.models.gat import GATConfig
-from gaug.models.spec import ModelChoice
+from gaug.models.config import GATConfig
+from gaug.models.spec import ModelSpec
 
 # Bytes at the peak of an epoch, forward and backward, by measurement: for each entry of N×N where
 # all pairs are held, and for each edge of a sampled graph with what a model does with it.
@@ -19,7 +19,7 @@ _ATTENDED_EDGE = 1600  # 8 heads
 _LISTED_EDGE = 4800
 
 
-def edge_bytes(model: ModelChoice | None = None) -> int:
+def edge_bytes(model: ModelSpec | None = None) -> int:
     """What an edge of a sampled graph takes; with a module of a user's, at least.
 
     Args:
@@ -29,7 +29,7 @@ def edge_bytes(model: ModelChoice | None = None) -> int:
     return _ATTENDED_EDGE if attends else SUMMED_EDGE
 
 
-def check_settings(config: GAugOConfig, num_nodes: int, model: ModelChoice | None = None) -> None:
+def check_settings(config: GAugOConfig, num_nodes: int, model: ModelSpec | None = None) -> None:
     """Raise if what these settings hold does not fit for a graph of so many nodes.
 
     Args:
@@ -41,7 +41,7 @@ def check_settings(config: GAugOConfig, num_nodes: int, model: ModelChoice | Non
         check_all_pairs(num_nodes, "engine=dense", "Take engine=blocked.")
     if config.alpha == 0 or config.variant == "random":
         return
-    of_a_user = model is not None and model.is_users
+    of_a_user = model is not None and model.is_custom
     if config.edge_probability == "sigmoid":
         bytes_each = _LISTED_EDGE if of_a_user else edge_bytes(model)
         share = config.alpha / 2

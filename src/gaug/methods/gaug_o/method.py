@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import torch
-from torch_geometric.data import Data
 
-from gaug.classifier.facts import GraphInfo
 from gaug.errors import DataError
 from gaug.methods.gaug_o.classifier import LearnedEdgesClassifier
 from gaug.methods.gaug_o.config import GAugOConfig
 from gaug.methods.gaug_o.memory import check_settings, edge_bytes
 from gaug.methods.gaug_o.run import GAugORun
-from gaug.methods.method import Method, Trained
+from gaug.methods.method import Method
+from gaug.methods.trained import Trained
 from gaug.training.hooks import Visible
-from gaug.training.loop import OnEpoch
 
 
-class GAugO(Method[GAugOConfig]):
+class GAugO(Method[GAugOConfig, LearnedEdgesClassifier]):
     r"""GAug-O (the paper's section 4.2): train through graphs that the edge predictor samples.
 
     An edge predictor gives probabilities M, mixed with the graph to
@@ -45,6 +43,7 @@ class GAugO(Method[GAugOConfig]):
     """
 
     config_type = GAugOConfig
+    classifier_type = LearnedEdgesClassifier
 
     def max_epochs(self, training_epochs: int) -> int:
         """Epochs at most: those of the predictor and of the classifier alone, and of both."""
@@ -58,28 +57,17 @@ class GAugO(Method[GAugOConfig]):
         if visible.adjacency.weight is not None:
             raise DataError(
                 "GAug-O samples edges that are there or not, but this graph has edge weights."
-                " Drop them (--column drop=weight for a file, data.edge_weight = None in Python),"
-                " or take --method gaug-m."
+                " Leave them out (data.edge_weight = None), or take GAug-M.",
+                topic="edge-weights",
             )
         if visible.adjacency.num_pairs == 0:
             raise DataError("GAug-O learns from edges, but this graph has none.")
-        check_settings(self.config, visible.adjacency.num_nodes, self.choice)
+        check_settings(self.config, visible.adjacency.num_nodes, self.model)
         return self
 
     def start(self, visible: Visible, generator: torch.Generator) -> GAugORun:
         """Open one run."""
-        return GAugORun(visible, generator, self.config, edge_bytes(self.choice))
-
-    def fit(
-        self,
-        data: Data,
-        *,
-        info: GraphInfo | None = None,
-        threads: int = 1,
-        on_epoch: OnEpoch | None = None,
-    ) -> LearnedEdgesClassifier:
-        """Train once; the classifier can also be asked about edges. See `Method.fit`."""
-        return self._classifier(self._train(data, info or GraphInfo(), threads, on_epoch))
+        return GAugORun(visible, generator, self.config, edge_bytes(self.model))
 
     def _classifier(self, trained: Trained) -> LearnedEdgesClassifier:
         run = trained.result.run

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import torch
 
 from gaug.methods.method import Method
-from gaug.training.hooks import AugmentedRun, MethodConfig, Visible
-
-
-@dataclass(frozen=True)
-class NoAugmentationConfig(MethodConfig):
-    """No settings."""
-
-    name: ClassVar[str] = "none"
+from gaug.methods.none.config import NoAugmentationConfig
+from gaug.training.hooks import AugmentedRun, Visible
 
 
 class NoAugmentation(Method[NoAugmentationConfig]):

@@ -8,29 +8,42 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.edge_predictors.base import EdgePredictor
+from gaug.errors import unknown_name
 from gaug.pairs.distance import DistanceScores
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import OnShare
+
+_SCORINGS: dict[str, type[InnerProductScores | DistanceScores]] = {
+    "inner-product": InnerProductScores,
+    "distance": DistanceScores,
+}
 
 
 class EmbeddingPredictor(EdgePredictor):
     """Base of the predictors that embed nodes by their features and the graph.
 
+    What a class must have is `_embed`; with `_embed_again` a fitted GAug-M can offer edges to new
+    nodes by it. All pairs are ranked by matrix products, exactly.
+
+    Args:
+        config: Its settings.
+
     Attributes:
         embeddings_: What was learned.  [N, d]
-        scoring: How two embeddings give a score.
+        scoring: How two embeddings give a score: ``inner-product``, or ``distance`` for minus
+            their squared distance.
     """
 
     looks_at_features = True
-    scoring: type[InnerProductScores | DistanceScores] = InnerProductScores
+    scoring: str = "inner-product"
 
     @abstractmethod
     def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
         """Embeddings of the nodes of a valid graph.  [N, d]"""
 
-    @abstractmethod
     def _embed_again(self, data: Data) -> Tensor:
         """Embeddings of the nodes of another graph by what was learned.  [N, d]"""
+        raise self._cannot_adapt()
 
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         self._place(self._embed(data, seed, on_share))
@@ -40,7 +53,7 @@ class EmbeddingPredictor(EdgePredictor):
 
     def _place(self, embeddings: Tensor) -> None:
         self.embeddings_ = embeddings
-        self._scores = self.scoring(embeddings)
+        self._scores = embedding_scores(embeddings, self.scoring)
         self.slack = self._scores.slack
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
@@ -51,3 +64,15 @@ class EmbeddingPredictor(EdgePredictor):
     def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
         """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
         return self._scores.score_rows(start, stop, first_column)
+
+
+def embedding_scores(embeddings: Tensor, scoring: str) -> InnerProductScores | DistanceScores:
+    """Scores of all pairs of embeddings, computed on demand.
+
+    Args:
+        embeddings: One row per node.  [N, d]
+        scoring: ``inner-product`` or ``distance``.
+    """
+    if scoring not in _SCORINGS:
+        raise unknown_name("scoring", scoring, _SCORINGS)
+    return _SCORINGS[scoring](embeddings)

@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from gaug.classifier.graph_info import GraphInfo
 from gaug.data.scaling import scale_columns, scale_features
 from gaug.errors import DataError
 
 
 @dataclass(frozen=True)
-class GraphInfo:
-    """What the owner of a graph calls its parts; everything may be left out.
-
-    Attributes:
-        node_ids: A name for each node; by default its number.
-        class_names: A name for each class; by default its number.
-        feature_names: A name for each feature.
-        feature_scaling: How the features were scaled (see `gaug.data.scaling`).
-        column_means: What was put where a column of numbers had none, by the column's name.
-    """
-
-    node_ids: Sequence[str] | None = None
-    class_names: Sequence[str] | None = None
-    feature_names: Sequence[str] | None = None
-    feature_scaling: str | None = None
-    column_means: Mapping[str, float] | None = None
-
-    def check(self, num_nodes: int, num_classes: int, num_features: int) -> None:
-        """Raise unless there are as many names as things, and no node id comes twice."""
-        for name, names, count in (
-            ("node_ids", self.node_ids, num_nodes),
-            ("class_names", self.class_names, num_classes),
-            ("feature_names", self.feature_names, num_features),
-        ):
-            if names is not None and len(names) != count:
-                raise DataError(f"{name} must have {count} names, got {len(names)}.")
-        if self.node_ids is not None and len(set(self.node_ids)) != num_nodes:
-            raise DataError("node_ids must all be different, got some twice.")
-
-
-@dataclass(frozen=True)
-class Facts:
+class FitSummary:
     """What a classifier was fitted to, and how well.
 
     Attributes:
@@ -96,7 +65,7 @@ class Facts:
             raise DataError(_different_names(names, list(theirs)))
         if width != self.in_features:
             raise DataError(
-                f"The model was fitted to {self.in_features} features a node, and this graph has"
+                f"The model was fitted to {self.in_features} features per node, and this graph has"
                 f" {width}. Give the same features in the same order."
             )
 

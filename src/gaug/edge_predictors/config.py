@@ -1,0 +1,155 @@
+"""The settings of each edge predictor; importing them does not import PyTorch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gaug.config import NamedConfig, Range, setting
+
+#: How the scores of the terms of a sum of predictors are made comparable.
+SCALES = ("standardized", "ranks")
+
+
+@dataclass(frozen=True)
+class PredictorConfig(NamedConfig):
+    """Base of the settings of a predictor.
+
+    Attributes:
+        looks_at_labels: Whether it reads the labels of all nodes, which only a control may.
+    """
+
+    looks_at_labels: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class GAEConfig(PredictorConfig):
+    """Settings of `GAE`."""
+
+    name: ClassVar[str] = "gae"
+    title: ClassVar[str] = "GAE"
+
+    predictor_hidden: int = setting(32, "Width of the encoder's hidden layer.", within=Range(1))
+    embedding: int = setting(16, "Width of the embeddings.", within=Range(1))
+    predictor_epochs: int = setting(200, "Epochs of the predictor.", within=Range(1))
+    predictor_learning_rate: float = setting(
+        0.01, "Adam's step for the predictor.", within=Range(0, low_open=True)
+    )
+    edge_loss: str = setting(
+        "auto",
+        "dense, exact or sampled (see edge_loss.py); auto: exact for up to 25,000 nodes.",
+        choices=("auto", "dense", "exact", "sampled"),
+    )
+    holdout_fraction: float = setting(
+        0.0,
+        "Share of the edges kept from training to choose the epoch by; 0: by all edges.",
+        within=Range(0, 0.5),
+    )
+
+
+@dataclass(frozen=True)
+class VGAEConfig(GAEConfig):
+    """Settings of `VGAE`."""
+
+    name: ClassVar[str] = "vgae"
+    title: ClassVar[str] = "VGAE"
+
+
+@dataclass(frozen=True)
+class JaccardConfig(PredictorConfig):
+    """Settings of `Jaccard`, of which there are none."""
+
+    name: ClassVar[str] = "jaccard"
+    title: ClassVar[str] = "Jaccard index"
+
+
+@dataclass(frozen=True)
+class ResourceAllocationConfig(PredictorConfig):
+    """Settings of `ResourceAllocation`, of which there are none."""
+
+    name: ClassVar[str] = "ra"
+    title: ClassVar[str] = "resource allocation"
+
+
+@dataclass(frozen=True)
+class LocalLeichtHolmeNewmanConfig(PredictorConfig):
+    """Settings of `LocalLeichtHolmeNewman`, of which there are none."""
+
+    name: ClassVar[str] = "llhn"
+    title: ClassVar[str] = "local Leicht-Holme-Newman index"
+
+
+@dataclass(frozen=True)
+class CARConfig(PredictorConfig):
+    """Settings of `CAR`, of which there are none."""
+
+    name: ClassVar[str] = "car"
+    title: ClassVar[str] = "CAR index"
+
+
+@dataclass(frozen=True)
+class LocalNaiveBayesConfig(PredictorConfig):
+    """Settings of `LocalNaiveBayes`, of which there are none."""
+
+    name: ClassVar[str] = "lnb"
+    title: ClassVar[str] = "local naive Bayes"
+
+
+@dataclass(frozen=True)
+class FeatureSimilarityConfig(PredictorConfig):
+    """Settings of `FeatureSimilarity`."""
+
+    name: ClassVar[str] = "features"
+    title: ClassVar[str] = "feature similarity"
+
+    weighting: str = setting(
+        "tfidf",
+        "tfidf: rare features count more; raw: features as they are.",
+        choices=("tfidf", "raw"),
+    )
+
+
+@dataclass(frozen=True)
+class SmoothedFeaturesConfig(PredictorConfig):
+    """Settings of `SmoothedFeatures`."""
+
+    name: ClassVar[str] = "smoothed"
+    title: ClassVar[str] = "smoothed features"
+
+    components: int = setting(
+        64, "Principal directions of the features that are kept.", within=Range(1)
+    )
+    restart: float = setting(
+        0.1,
+        "Share of a node's own features at each step of smoothing; 1 smooths nothing.",
+        within=Range(0, 1, low_open=True),
+    )
+
+
+@dataclass(frozen=True)
+class StructuralSimilarityConfig(PredictorConfig):
+    """Settings of `StructuralSimilarity`."""
+
+    name: ClassVar[str] = "structure"
+    title: ClassVar[str] = "structural similarity"
+
+    depth: int = setting(
+        1, "How often means over the neighbors are taken; 0: a node alone.", within=Range(0, 10)
+    )
+
+
+@dataclass(frozen=True)
+class RandomConfig(PredictorConfig):
+    """Settings of `RandomPredictor`, of which there are none."""
+
+    name: ClassVar[str] = "random"
+    title: ClassVar[str] = "random"
+
+
+@dataclass(frozen=True)
+class OmniscientConfig(PredictorConfig):
+    """Settings of `OmniscientPredictor`, of which there are none."""
+
+    name: ClassVar[str] = "omniscient"
+    title: ClassVar[str] = "omniscient"
+    looks_at_labels: ClassVar[bool] = True

@@ -1,0 +1,93 @@
+"""The settings of each model; importing them does not import PyTorch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gaug.config import Config, NamedConfig, Range, setting
+
+_POSITIVE = Range(1)
+_DROP = Range(0, 1, high_open=True)
+
+
+@dataclass(frozen=True)
+class ModelConfig(NamedConfig):
+    """Settings that every model has; the defaults are those of the paper's appendix C."""
+
+    layers: int = setting(2, "Layers, the output layer included.", within=_POSITIVE)
+    hidden: int = setting(128, "Width of a hidden layer.", within=_POSITIVE)
+    dropout: float = setting(0.5, "Share of the hidden units dropped in training.", within=_DROP)
+    input_dropout: float = setting(0.0, "Share of the input features dropped.", within=_DROP)
+    learning_rate: float = setting(0.01, "Adam's step.", within=Range(0, low_open=True))
+    weight_decay: float = setting(5e-4, "L2 penalty on every weight.", within=Range(0))
+
+
+@dataclass(frozen=True)
+class GCNConfig(ModelConfig):
+    """Settings of `GCN`."""
+
+    name: ClassVar[str] = "gcn"
+    title: ClassVar[str] = "GCN"
+
+
+@dataclass(frozen=True)
+class GraphSAGEConfig(ModelConfig):
+    """Settings of `GraphSAGE`."""
+
+    name: ClassVar[str] = "gsage"
+    title: ClassVar[str] = "GraphSAGE"
+
+    self_weight: float = setting(
+        2.0, "How much the node itself counts in the mean; a neighbor counts 1.", within=Range(0)
+    )
+
+
+@dataclass(frozen=True)
+class GATConfig(ModelConfig):
+    """Settings of `GAT`."""
+
+    name: ClassVar[str] = "gat"
+    title: ClassVar[str] = "GAT"
+
+    hidden: int = setting(16, "Width of a head of a hidden layer.", within=Range(1))
+    heads: int = setting(8, "Attention heads of a hidden layer.", within=Range(1))
+    dropout: float = setting(
+        0.6, "Share of the hidden units dropped in training.", within=Range(0, 1, high_open=True)
+    )
+    input_dropout: float = setting(
+        0.6, "Share of the input features dropped.", within=Range(0, 1, high_open=True)
+    )
+    attention_dropout: float = setting(
+        0.6, "Share of the attention dropped in training.", within=Range(0, 1, high_open=True)
+    )
+    learning_rate: float = setting(0.005, "Adam's step.", within=Range(0, low_open=True))
+
+
+@dataclass(frozen=True)
+class JKNetConfig(ModelConfig):
+    """Settings of `JKNet`."""
+
+    name: ClassVar[str] = "jknet"
+    title: ClassVar[str] = "JK-Net"
+
+    layers: int = setting(3, "Layers that are concatenated.", within=Range(1))
+    self_weight: float = setting(
+        2.0, "How much the node itself counts in the mean; a neighbor counts 1.", within=Range(0)
+    )
+
+
+@dataclass(frozen=True)
+class MLPConfig(ModelConfig):
+    """Settings of `MLP`."""
+
+    name: ClassVar[str] = "mlp"
+    title: ClassVar[str] = "MLP"
+
+
+@dataclass(frozen=True)
+class ModuleConfig(Config):
+    """How a module of a user's is optimized."""
+
+    learning_rate: float = setting(0.01, "Adam's step.", within=Range(0, low_open=True))
+    weight_decay: float = setting(5e-4, "L2 penalty on every weight.", within=Range(0))
