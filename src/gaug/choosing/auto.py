@@ -14,7 +14,7 @@ from gaug.choosing.candidates import NONE, CandidateList
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import TRIAL_RUNS, TrialRunner, check_validation
 from gaug.classifier.base import NodeClassifier
-from gaug.classifier.fit_summary import GraphInfo
+from gaug.classifier.graph_info import GraphInfo
 from gaug.classifier.mended_graph import MendedGraphClassifier
 from gaug.data.config import SplitConfig
 from gaug.data.fitting_split import with_fitting_masks
@@ -23,7 +23,7 @@ from gaug.errors import ConfigError
 from gaug.models.spec import Model, ModelSpec
 from gaug.runs.executors import Executor, OnProgress, local_executor
 from gaug.runs.graphs import Graphs
-from gaug.runs.plan import Graph, Plan
+from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
 
@@ -109,10 +109,10 @@ class AutoResult:
 
 
 def auto(
-    graph: Graph,
+    graph: GraphLike,
     *,
     time_budget: float = TIME_BUDGET,
-    model: Model | ModelSpec = "gcn",
+    model: Model = "gcn",
     training: TrainingConfig | None = None,
     trial_runs: int = TRIAL_RUNS,
     split: str | None = None,

@@ -71,7 +71,9 @@ class TrialRunner:
     def run_one(self, trial: Trial, on_trial: OnTrial | None = None) -> Trial:
         """Run a single trial to its end, whatever the time; raises what it raises."""
         batch = _Batch([trial])
-        dataclasses.replace(self, deadline=math.inf)._run(batch, [trial], range(self.runs), on_trial)
+        dataclasses.replace(self, deadline=math.inf)._run(
+            batch, [trial], range(self.runs), on_trial
+        )
         error = batch.errors.get(trial.name)
         if error is not None:
             raise error

@@ -202,9 +202,7 @@ class OptunaStudy(Proposer):
         return trial
 
     def _trial(self, found: FrozenTrial) -> Trial:
-        settings = {
-            name: _readable(value) for name, value in found.user_attrs["settings"].items()
-        }
+        settings = {name: _readable(value) for name, value in found.user_attrs["settings"].items()}
         texts = [f"{name}={value}" for name, value in settings.items()]
         values = found.user_attrs.get("val_scores")
         return Trial(

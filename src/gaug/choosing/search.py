@@ -19,10 +19,11 @@ from gaug.config import Searched, searched_settings
 from gaug.data.config import SplitConfig
 from gaug.errors import ConfigError, TrainingError
 from gaug.methods.registry import METHODS
-from gaug.models.spec import Model, ModelSpec
+from gaug.methods.spec import MethodLike
+from gaug.models.spec import Model
 from gaug.runs.executors import Executor, local_executor
 from gaug.runs.graphs import Graphs, PlacedPlan
-from gaug.runs.plan import AnyMethod, Graph, Plan
+from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 
 #: Trials of a search, where nobody says otherwise.
@@ -72,10 +73,10 @@ class SearchResult:
 
 
 def search(
-    graph: Graph,
-    method: AnyMethod = "gaug-m",
+    graph: GraphLike,
+    method: MethodLike = "gaug-m",
     *,
-    model: Model | ModelSpec | None = None,
+    model: Model | None = None,
     trials: int = TRIALS,
     trial_runs: int = TRIAL_RUNS,
     timeout: float | None = None,

@@ -8,8 +8,6 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, cast
 
-import torch
-from torch import Tensor
 from torch_geometric.data import Data
 from typing_extensions import TypeVar
 
@@ -18,14 +16,13 @@ from gaug.classifier.graph_info import GraphInfo
 from gaug.config import Config, assign_settings
 from gaug.data.fitting_split import with_fitting_masks
 from gaug.edge_predictors.config import PredictorConfig
-from gaug.errors import ConfigError, reason_of
-from gaug.graph.sparse import SparseMatrix
+from gaug.errors import ConfigError
 from gaug.methods.trained import Trained, summary_of
 from gaug.models.spec import Model, ModelSpec
-from gaug.seeding import run_seed
 from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.hooks import Augmentation
-from gaug.training.loop import OnEpoch, Optimization, apply_model, train_run
+from gaug.training.loop import OnEpoch
+from gaug.training.run import PreparedRuns, computing_threads
 from gaug.training.task import Task
 
 C = TypeVar("C", bound=MethodConfig)
@@ -153,23 +150,12 @@ class Method(Augmentation, Generic[C, K]):
         split = with_fitting_masks(valid, validate=validate, seed=self.seed)
         task = Task.of(split).to(str(data.edge_index.device))
         info.check(task.adjacency.num_nodes, task.num_classes, task.in_features)
-        before = torch.get_num_threads()
-        torch.set_num_threads(threads)
-        try:
-            check_model(self.model, task)
-            method = copy.copy(self)
-            method.prepare(task.visible(all_labels=self.looks_at_labels), self.seed)
-            result = train_run(
-                task,
-                lambda: self.model.build(task.in_features, task.num_classes),
-                method,
-                optimization(self.model),
-                self.training,
-                run_seed(self.seed, 0),
-                on_epoch=on_epoch,
+        method = copy.copy(self)
+        with computing_threads(threads):
+            runs = PreparedRuns.prepare(
+                task, self.model, method, self.training, seed=self.seed, threads=threads
             )
-        finally:
-            torch.set_num_threads(before)
+            result = runs.train(0, on_epoch=on_epoch)
         if result.warning:
             warnings.warn(result.warning, stacklevel=3)
         return Trained(task, method, result, summary_of(valid, task, result, info, self.seed))
@@ -191,37 +177,3 @@ def _changed(config: Config) -> list[str]:
         for field in dataclasses.fields(config)
         if getattr(config, field.name) != getattr(plain, field.name)
     ]
-
-
-def optimization(model: ModelSpec) -> Optimization:
-    """How a model is optimized."""
-    return Optimization(model.config.learning_rate, model.config.weight_decay)
-
-
-def check_model(model: ModelSpec, task: Task) -> None:
-    """Raise if a user-defined module does not give one score for each node and class."""
-    if not model.is_custom:
-        return
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
-        network = model.build(task.in_features, task.num_classes).to(task.labels.device).eval()
-        try:
-            logits: Any = apply_model(network, task.features, task.adjacency)
-        except TypeError as error:
-            raise ConfigError(
-                f"The model {model.name} must have forward(x, edge_index, edge_weight): {error}."
-            ) from error
-        except (NotImplementedError, RuntimeError) as error:
-            if not isinstance(task.features, SparseMatrix):
-                raise
-            raise ConfigError(
-                f"The model {model.name} fails on this graph, whose features are sparse"
-                f" ({reason_of(error)}). If it needs dense ones, data.x = data.x.to_dense() makes"
-                " them."
-            ) from error
-    expected = [task.adjacency.num_nodes, task.num_classes]
-    shape = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-    if shape != expected:
-        raise ConfigError(
-            f"The model {model.name} must give one number for each node and class, of shape"
-            f" {expected}, got {shape}."
-        )

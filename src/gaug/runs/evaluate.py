@@ -8,10 +8,11 @@ import warnings
 from typing import Any
 
 from gaug.data.config import SplitConfig
-from gaug.models.spec import Model, ModelSpec
+from gaug.methods.spec import MethodLike
+from gaug.models.spec import Model
 from gaug.runs.execute import execute
 from gaug.runs.executors import OnProgress, local_executor
-from gaug.runs.plan import AnyMethod, Graph, Plan
+from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 from gaug.runs.summary import mean_and_spread, spread, warnings_of
@@ -58,9 +59,9 @@ class Evaluation:
 
 
 def evaluate(
-    graph: Graph,
-    model: Model | ModelSpec | None = None,
-    method: AnyMethod = "none",
+    graph: GraphLike,
+    model: Model | None = None,
+    method: MethodLike = "none",
     *,
     runs: int = 10,
     split: str | None = None,

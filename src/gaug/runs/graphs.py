@@ -80,7 +80,7 @@ class Graphs:
         graph = plan.graph
         if isinstance(graph, LoadedGraph):
             return graph
-        keep_dense = plan.model.is_users
+        keep_dense = plan.model.is_custom
         if isinstance(graph, Data):
             # The graph itself is kept with it: another one may get the same id.
             key = (id(graph), keep_dense)

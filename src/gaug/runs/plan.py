@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 from gaug.config import Config, apply_settings
 from gaug.data.config import DataConfig, SplitConfig
@@ -19,7 +19,7 @@ from gaug.data.source import GraphSource
 from gaug.edge_predictors.registry import PREDICTORS
 from gaug.errors import ConfigError
 from gaug.methods.registry import METHODS
-from gaug.methods.spec import MethodSpec
+from gaug.methods.spec import MethodLike, MethodSpec
 from gaug.models.registry import MODELS
 from gaug.models.spec import Model, ModelSpec
 from gaug.training.config import MethodConfig, TrainingConfig
@@ -29,12 +29,9 @@ if TYPE_CHECKING:
 
     from gaug.data.loaded import LoadedGraph
     from gaug.data.splits import Split
-    from gaug.methods.method import Method
 
-    #: What may be given for a graph.
-    Graph = str | Path | GraphSource | LoadedGraph | Data
-    #: What may be given for a method.
-    AnyMethod = str | MethodConfig | MethodSpec | Method[Any]
+#: What may be given for a graph.
+GraphLike = Union[str, Path, GraphSource, "LoadedGraph", "Data"]
 
 
 @dataclass(frozen=True)
@@ -68,10 +65,10 @@ class Plan:
     @classmethod
     def of(
         cls,
-        graph: Graph,
+        graph: GraphLike,
         *,
-        model: Model | ModelSpec | None = None,
-        method: AnyMethod = "none",
+        model: Model | None = None,
+        method: MethodLike = "none",
         settings: Sequence[str] | Mapping[str, Any] = (),
         training: TrainingConfig | None = None,
         split: str | Split | None = None,
@@ -100,11 +97,10 @@ class Plan:
         if isinstance(settings, Mapping):
             settings = [f"{name}={value}" for name, value in settings.items()]
         spec = MethodSpec.of(method)
-        instance = spec.instance
-        if instance is not None:
-            model = instance.model if model is None else model
-            training = instance.training if training is None else training
-            seed = instance.seed if seed is None else seed
+        if not isinstance(method, (str, MethodConfig, MethodSpec)):
+            model = method.model if model is None else model
+            training = method.training if training is None else training
+            seed = method.seed if seed is None else seed
         seed = 0 if seed is None else seed
         if seed < 0:
             raise ConfigError(f"seed must be at least 0, got {seed}.")
@@ -137,7 +133,7 @@ class Plan:
         if first and hasattr(method.config, "predictor"):
             chosen = apply_settings({"method": method.config}, first)["method"]
             assert isinstance(chosen, MethodConfig)
-            method = MethodSpec.of(chosen).with_predictors(method.predictors)
+            method = _with_config(method, chosen)
         groups: dict[str, Config] = {
             "model": self.model.config,
             "method": method.config,
@@ -147,9 +143,9 @@ class Plan:
             **method.predictors,
         }
         elsewhere: dict[str, type[Config]] = {
-            **{f"model {name}": MODELS.config_type(name) for name in MODELS.names()},
-            **{f"method {name}": METHODS.config_type(name) for name in METHODS.names()},
-            **{f"predictor={name}": PREDICTORS.config_type(name) for name in PREDICTORS.names()},
+            **{f"model {name}": config for name, config in MODELS.config_types().items()},
+            **{f"method {name}": config for name, config in METHODS.config_types().items()},
+            **{f"predictor={name}": config for name, config in PREDICTORS.config_types().items()},
         }
         changed: dict[str, Any] = dict(apply_settings(groups, settings, elsewhere))
         return dataclasses.replace(
@@ -165,15 +161,9 @@ class Plan:
             split_config=changed["split"],
         )
 
-    def with_method(self, method: AnyMethod) -> Plan:
+    def with_method(self, method: MethodLike) -> Plan:
         """The same plan with another method."""
         return dataclasses.replace(self, method=MethodSpec.of(method))
-
-    def with_method_settings(self, settings: Mapping[str, Any]) -> Plan:
-        """The same plan with other settings of its method, as values."""
-        config = dataclasses.replace(self.method.config, **settings)
-        spec = MethodSpec.of(config).with_predictors(self.method.predictors)
-        return dataclasses.replace(self, method=spec)
 
     @property
     def protocol(self) -> str:
@@ -197,3 +187,10 @@ class Plan:
 
     def __str__(self) -> str:
         return f"{self.model.name}, {self.method.name}"
+
+
+def _with_config(spec: MethodSpec, config: MethodConfig) -> MethodSpec:
+    """A method with other settings, which may name other predictors; those it had keep theirs."""
+    predictors = config.predictor_configs()
+    kept = {name: spec.predictors.get(name, part) for name, part in predictors.items()}
+    return dataclasses.replace(spec, config=config, predictors=kept)

@@ -175,8 +175,7 @@ def _make_engine(url: str) -> sqlalchemy.Engine:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
-                f"The store {path} cannot be opened: its folder cannot be made"
-                f" ({error.strerror}).",
+                f"The store {path} cannot be opened: its folder cannot be made ({error.strerror}).",
                 topic="store",
             ) from error
         url = f"sqlite:///{path}"

@@ -19,8 +19,8 @@ from gaug.graph.sparse import SparseMatrix
 from gaug.models.base import GNN, Features
 from gaug.seeding import seeded
 from gaug.training.best_epoch import BestEpoch, Flaw, finite_weights
-from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult, best_round
 from gaug.training.config import TrainingConfig
+from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult, best_round
 from gaug.training.metrics import micro_f1, predicted_labels
 from gaug.training.task import Task
 

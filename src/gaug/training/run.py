@@ -119,7 +119,7 @@ def computing_threads(threads: int) -> Iterator[None]:
 
 def check_model(model: ModelSpec, task: Task) -> None:
     """Raise if a user-defined module does not give one score for each node and class."""
-    if not model.is_users:
+    if not model.is_custom:
         return
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         module = model.build(task.in_features, task.num_classes).to(task.labels.device).eval()

@@ -1,0 +1,1 @@
+"""Tables and pictures, one style for all."""

@@ -1,0 +1,24 @@
+"""Pictures: colors that all people can tell apart, and how one is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from gaug.data.folders import written_atomically
+
+BLUE, ORANGE, GREEN, RED, GRAY = "#0060c0", "#e69f00", "#007a50", "#c04000", "#7f7f7f"
+
+#: The endings of pictures that can be written.
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def write_picture(canvas: Figure, path: Path) -> None:
+    """Write a picture whole or not at all; the format follows the ending of the path."""
+    try:
+        with written_atomically(path) as temporary:
+            canvas.savefig(temporary, dpi=110)
+    finally:
+        plt.close(canvas)

@@ -1,0 +1,190 @@
+"""A table of results, and the formats that it can be written in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of repeated runs, with the paper's beside them.
+
+    Attributes:
+        values: The score of each run, in percent.
+        paper: Mean and standard deviation that the paper prints; None where it has none.
+        failure: Why there are no scores, or fewer than there should be.
+    """
+
+    values: Sequence[float]
+    paper: tuple[float, float | None] | None = None
+    failure: str | None = None
+
+    @property
+    def mean(self) -> float | None:
+        """Mean over the runs."""
+        return statistics.fmean(self.values) if self.values else None
+
+    @property
+    def deviation(self) -> float | None:
+        """Sample standard deviation; None for fewer than two runs."""
+        return statistics.stdev(self.values) if len(self.values) > 1 else None
+
+    def text(self, plus_minus: str = " ± ") -> str:
+        """For instance ``83.3 ± 0.7 (83.6)``."""
+        if self.mean is None:
+            return "failed" if self.failure else "–"
+        deviation = "" if self.deviation is None else f"{plus_minus}{self.deviation:.1f}"
+        paper = "" if self.paper is None else f" ({self.paper[0]:.1f})"
+        return f"{self.mean:.1f}{deviation}{paper}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "mean": self.mean,
+            "std": self.deviation,
+            "runs": len(self.values),
+            "paper_mean": None if self.paper is None else self.paper[0],
+            "paper_std": None if self.paper is None else self.paper[1],
+            "failure": self.failure,
+        }
+
+
+#: What a field of a table may hold.
+Field = str | float | int | Scores | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header, with what a reader should know.
+
+    Attributes:
+        title: What it shows.
+        header: A name for each column.
+        rows: One field for each column.
+        notes: Sentences to stand below it.
+        details: Further tables that belong to it.
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Field]]
+    notes: Sequence[str] = ()
+    details: Sequence[Table] = field(default_factory=tuple)
+
+
+def render(table: Table, form: str) -> str:
+    """A table as text.
+
+    Args:
+        table: The table.
+        form: One of `FORMATS`.
+    """
+    return FORMATS[form](table)
+
+
+def _markdown(table: Table, level: int = 1) -> str:
+    lines = [f"{'#' * level} {table.title}", ""]
+    lines.append("| " + " | ".join(table.header) + " |")
+    lines.append("|" + " --- |" * len(table.header))
+    for row in table.rows:
+        fields = [_text(value).replace("|", "\\|") for value in row]
+        lines.append("| " + " | ".join(fields) + " |")
+    lines += [line for note in table.notes for line in ("", note)]
+    parts = ["\n".join(lines), *(_markdown(part, level + 1).rstrip() for part in table.details)]
+    return "\n\n".join(parts) + "\n"
+
+
+_LATEX = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}"}
+
+
+def _latex(table: Table) -> str:
+    def escaped(text: str) -> str:
+        text = text.replace("\\", r"\textbackslash ")
+        return "".join(_LATEX.get(letter, letter) for letter in text).replace("–", "--")
+
+    def shown(value: Field) -> str:
+        text = value.text("@") if isinstance(value, Scores) else _text(value)
+        return escaped(text).replace("@", r"$\pm$")
+
+    lines = [
+        r"\begin{table}",
+        rf"  \caption{{{escaped(table.title)}}}",
+        rf"  \begin{{tabular}}{{{'l' * len(table.header)}}}",
+        r"    \toprule",
+        "    " + " & ".join(map(escaped, table.header)) + r" \\",
+        r"    \midrule",
+        *("    " + " & ".join(map(shown, row)) + r" \\" for row in table.rows),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join([*lines, *(f"% {note}" for note in table.notes), ""])
+
+
+def _csv(table: Table) -> str:
+    scored = {
+        place
+        for row in table.rows
+        for place, value in enumerate(row)
+        if isinstance(value, Scores)
+    }
+    names = ("mean", "std", "runs", "paper_mean", "paper_std", "failure")
+    header: list[str] = []
+    for place, title in enumerate(table.header):
+        header += [f"{title} {name}" for name in names] if place in scored else [title]
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    for row in table.rows:
+        fields: list[Any] = []
+        for place, value in enumerate(row):
+            if isinstance(value, Scores):
+                fields += [value.to_dict()[name] for name in names]
+            else:
+                fields += [None] * len(names) if place in scored else [value]
+        writer.writerow(fields)
+    return buffer.getvalue()
+
+
+def _json(table: Table) -> str:
+    return json.dumps(_plain(table)) + "\n"
+
+
+def _plain(table: Table) -> dict[str, Any]:
+    def value(found: Field) -> Any:
+        return found.to_dict() if isinstance(found, Scores) else found
+
+    return {
+        "title": table.title,
+        "rows": [
+            {name: value(found) for name, found in zip(table.header, row, strict=True)}
+            for row in table.rows
+        ],
+        "notes": list(table.notes),
+        "details": [_plain(part) for part in table.details],
+    }
+
+
+def _text(value: Field) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, Scores):
+        return value.text()
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+#: How each format is written.
+FORMATS: dict[str, Callable[[Table], str]] = {
+    "markdown": _markdown,
+    "latex": _latex,
+    "csv": _csv,
+    "json": _json,
+}
+#: The format that the ending of a file name means.
+FORMAT_OF_SUFFIX = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}

@@ -1,0 +1,200 @@
+"""The engine of all studies: runs what the store lacks, and never gives up for one cell.
+
+The settings of a cell are settled first, by a search on validation nodes where it wants one. Then
+each cell is run once, which tells what a run of it takes, and then as often as it should be. Cheap
+cells come first. A cell that fails says so, and the others go on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Sequence
+
+from gaug.choosing.engine import TRIAL_RUNS, TrialRunner
+from gaug.choosing.grid import StagedGrid, count_trials
+from gaug.errors import GaugError
+from gaug.runs.cost import estimated_seconds
+from gaug.runs.execute import Request, execute_all
+from gaug.runs.executors import Executor
+from gaug.runs.graphs import Graphs
+from gaug.runs.record import RunRecord
+from gaug.runs.store import Store
+from gaug.studies.study import Cell, CellResult
+
+#: A cell whose run takes longer than this gets fewer runs.
+SLOW_RUN_SECONDS = 60.0
+SLOW_RUNS = 10
+
+#: Told how much of the work is done, and how much there is.
+OnWork = Callable[[float, float], None]
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    *,
+    store: Store,
+    graphs: Graphs,
+    executor: Executor | None = None,
+    trial_runs: int = TRIAL_RUNS,
+    time_budget: float = math.inf,
+    on_work: OnWork | None = None,
+) -> list[CellResult]:
+    """Run what the store lacks, and give each cell with its runs.
+
+    Args:
+        cells: What is needed.
+        store: Where runs are looked up and written.
+        graphs: Where graphs come from.
+        executor: Where to run; by default in this process.
+        trial_runs: Runs of each setting that a search tries.
+        time_budget: Seconds after which no more is run; what there is by then is given.
+        on_work: Called now and then with how much of the work is done.
+    """
+    work = _Work(cells, store, graphs, executor, trial_runs, time.monotonic() + time_budget)
+    work.run(on_work or (lambda done, total: None))
+    return work.results()
+
+
+class _Work:
+    """The cells of a study on their way to results."""
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        store: Store,
+        graphs: Graphs,
+        executor: Executor | None,
+        trial_runs: int,
+        deadline: float,
+    ) -> None:
+        self.cells = list(cells)
+        self.store = store
+        self.graphs = graphs
+        self.executor = executor
+        self.deadline = deadline
+        self.trial_runs = trial_runs
+        self.found = {cell.key: CellResult(cell, settings=cell.settings) for cell in cells}
+        known = store.mean_seconds()
+        self.seconds = {
+            cell.key: known.get(_kind(cell), estimated_seconds(cell.plan)) for cell in cells
+        }
+        self.done = 0.0
+        self.runs_of = {cell.key: list(cell.runs) for cell in cells}
+
+    def run(self, on_work: OnWork) -> None:
+        self.on_work = on_work
+        ordered = sorted(self.cells, key=lambda cell: self.seconds[cell.key])
+        settled = [cell for cell in ordered if not cell.stages]
+        try:
+            self._run_settled(settled)
+            for cell in ordered:
+                if cell.stages:
+                    self._search(cell)
+                    self._run_settled([cell])
+        except _OutOfTimeError:
+            return
+
+    def results(self) -> list[CellResult]:
+        """Each cell with what it has by now."""
+        results = []
+        for cell in self.cells:
+            found = self.found[cell.key]
+            records = sorted(found.records, key=lambda record: record.run)
+            failure = found.failure
+            if failure is None and len(records) < len(self.runs_of[cell.key]):
+                failure = f"{len(records)} of {len(cell.runs)} runs in the time given"
+            results.append(dataclasses.replace(found, records=records, failure=failure))
+        return results
+
+    def _search(self, cell: Cell) -> None:
+        """Choose the settings of a cell on validation nodes."""
+        grid = StagedGrid(cell.plan, cell.stages)
+        tried = min(self.trial_runs, len(cell.runs))
+        runner = TrialRunner(self.graphs, tried, self.executor, self.store, self.deadline)
+        before, share = self.done, self.seconds[cell.key] * tried
+        try:
+            runner.run_all(grid, lambda done: self._tell(before + share * done))
+        except GaugError as error:
+            self._change(cell, failure=str(error))
+            return
+        finally:
+            self.done = before + share * count_trials(cell.stages)
+        if time.monotonic() > self.deadline:
+            raise _OutOfTimeError
+        self._change(cell, settings=grid.chosen, trials=len(grid.trials))
+
+    def _run_settled(self, cells: Sequence[Cell]) -> None:
+        """First one run of each cell, then all others, the cheap ones first."""
+        self._run(cells, lambda runs: runs[:1])
+        for cell in cells:
+            records = self.found[cell.key].records
+            if records and records[0].seconds > SLOW_RUN_SECONDS:
+                del self.runs_of[cell.key][SLOW_RUNS:]
+        self._run(cells, lambda runs: runs[1:])
+
+    def _run(self, cells: Sequence[Cell], part: Callable[[list[int]], list[int]]) -> None:
+        by_request: dict[int, Cell] = {}
+        requests = []
+        for cell in cells:
+            numbers = part(self.runs_of[cell.key])
+            if numbers and self.found[cell.key].failure is None:
+                request = Request(self._settled_plan(cell), numbers, cell.keep_history)
+                by_request[id(request)] = cell
+                requests.append(request)
+        mean = _mean([self.seconds[cell.key] for cell in by_request.values()])
+        before = self.done
+        results = execute_all(
+            requests,
+            executor=self.executor,
+            store=self.store,
+            graphs=self.graphs,
+            on_progress=lambda done: self._tell(before + mean * done),
+        )
+        try:
+            for request, result in results:
+                cell = by_request[id(request)]
+                if isinstance(result, GaugError):
+                    self._change(cell, failure=str(result))
+                else:
+                    self._add(cell, result)
+                self.done += self.seconds[cell.key]
+        finally:
+            results.close()  # type: ignore[attr-defined] – it is a generator
+
+    def _settled_plan(self, cell: Cell):  # type: ignore[no-untyped-def]
+        settings = self.found[cell.key].settings
+        if not cell.stages:
+            return cell.plan
+        return cell.plan.with_settings([f"{name}={value}" for name, value in settings.items()])
+
+    def _tell(self, done: float) -> None:
+        total = sum(
+            self.seconds[cell.key]
+            * (len(self.runs_of[cell.key]) + count_trials(cell.stages) * self.trial_runs)
+            for cell in self.cells
+        )
+        self.on_work(min(done, total), total)
+        if time.monotonic() > self.deadline:
+            raise _OutOfTimeError
+
+    def _add(self, cell: Cell, record: RunRecord) -> None:
+        self._change(cell, records=[*self.found[cell.key].records, record])
+
+    def _change(self, cell: Cell, **changes: object) -> None:
+        self.found[cell.key] = dataclasses.replace(self.found[cell.key], **changes)  # type: ignore[arg-type]
+
+
+class _OutOfTimeError(Exception):
+    pass
+
+
+def _kind(cell: Cell) -> tuple[str, str, str]:
+    """What runs that take about as long have in common."""
+    graph = getattr(cell.plan.graph, "name", "a graph in memory")
+    return graph, cell.plan.model.name, cell.plan.method.name
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
