@@ -1,0 +1,18 @@
+"""What the command line adds to an error of the library: the option that helps."""
+
+from __future__ import annotations
+
+from gaug.errors import GaugError
+
+#: A sentence for each topic of an error.
+REMEDIES: dict[str, str] = {
+    "store": "Give another by --store.",
+    "edge-weights": "--column drop=weight leaves the weights of a file out.",
+    "feature-scaling": "--set feature_scaling=as-is leaves them as they are.",
+}
+
+
+def with_remedy(error: GaugError) -> str:
+    """The message, followed by what to do about it on the command line."""
+    remedy = REMEDIES.get(error.topic or "")
+    return f"{error} {remedy}" if remedy else str(error)
