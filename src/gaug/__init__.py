@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from gaug.choosing.search import SearchResult, search_settings
     from gaug.classifier.base import NodeClassifier
     from gaug.classifier.facts import GraphInfo
-    from gaug.data.catalog.catalog import load_graph
+    from gaug.data.catalog.loading import load_graph
+    from gaug.data.config import SplitConfig
     from gaug.data.files.graph_files import GraphFiles
     from gaug.data.files.networkx import from_networkx
     from gaug.data.loaded import LoadedGraph
-    from gaug.data.source import GraphSource, open_graph, split_graph
-    from gaug.data.splits import SplitConfig, make_split
+    from gaug.data.opening import open_graph, split_graph
+    from gaug.data.source import GraphSource
+    from gaug.data.splits import make_split
     from gaug.data.synthetic import SyntheticConfig, planted_graph
     from gaug.errors import GaugError
     from gaug.graph.valid import standardize
@@ -90,7 +92,7 @@ _HOMES = {
     "NodeClassifier": "gaug.classifier.base",
     "RunRecord": "gaug.runs.store",
     "SearchResult": "gaug.choosing.search",
-    "SplitConfig": "gaug.data.splits",
+    "SplitConfig": "gaug.data.config",
     "Store": "gaug.runs.store",
     "SyntheticConfig": "gaug.data.synthetic",
     "auto": "gaug.choosing.auto",
@@ -99,13 +101,13 @@ _HOMES = {
     "from_networkx": "gaug.data.files.networkx",
     "inspect_graph": "gaug.inspection.inspect",
     "load": "gaug.methods.loading",
-    "load_graph": "gaug.data.catalog.catalog",
+    "load_graph": "gaug.data.catalog.loading",
     "make_split": "gaug.data.splits",
-    "open_graph": "gaug.data.source",
+    "open_graph": "gaug.data.opening",
     "planted_graph": "gaug.data.synthetic",
     "run_experiment": "gaug.runs.plan",
     "search_settings": "gaug.choosing.search",
-    "split_graph": "gaug.data.source",
+    "split_graph": "gaug.data.opening",
     "standardize": "gaug.graph.valid",
     "summarize": "gaug.runs.plan",
 }

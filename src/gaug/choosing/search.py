@@ -26,7 +26,7 @@ from gaug.choosing.candidates import compares_nodes
 from gaug.choosing.scores import ValidationScores
 from gaug.config import Searched, searched_settings
 from gaug.data.loaded import LoadedGraph
-from gaug.data.source import split_graph
+from gaug.data.opening import split_graph
 from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.methods import METHOD_CONFIGS, NoAugmentationConfig, part_configs
 from gaug.models.base import as_features

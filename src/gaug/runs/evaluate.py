@@ -11,7 +11,8 @@ from typing import Any
 from torch_geometric.data import Data
 
 from gaug.classifier.base import valid_for
-from gaug.data.splits import PARTS, SplitConfig, make_split
+from gaug.data.config import PARTS, SplitConfig
+from gaug.data.splits import make_split
 from gaug.errors import ConfigError
 from gaug.graph.fingerprint import graph_hash
 from gaug.methods import NoAugmentation

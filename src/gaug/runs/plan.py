@@ -10,10 +10,10 @@ from typing import Any, cast
 import torch
 
 from gaug.config import Config, apply_settings
+from gaug.data.config import DataConfig, SplitConfig
 from gaug.data.loaded import LoadedGraph
-from gaug.data.scaling import DataConfig
-from gaug.data.source import GraphSource, open_graph, split_graph
-from gaug.data.splits import SplitConfig
+from gaug.data.opening import open_graph, split_graph
+from gaug.data.source import GraphSource
 from gaug.edge_predictors import PREDICTOR_CONFIGS, PredictorConfig
 from gaug.errors import ConfigError, reason_of
 from gaug.graph.fingerprint import graph_hash
@@ -187,6 +187,10 @@ def run_experiment(
     split = split_graph(loaded, experiment.split, experiment.split_config)
     task = Task.of(split.apply(data)).to(experiment.device)
     labels = task.labels.cpu() if "omniscient" in experiment.parts else None
+    config = experiment.config
+    config["split"]["train_fraction"] = (
+        experiment.split_config.train_fraction or loaded.default_train_fraction
+    )
     subject = Subject(
         graph=loaded.name,
         graph_hash=graph_hash(data),
@@ -198,7 +202,7 @@ def run_experiment(
             experiment.method, experiment.parts, labels=labels, model=experiment.model
         ),
         training=experiment.training,
-        config=experiment.config,
+        config=config,
         seed=experiment.seed,
         threads=experiment.threads,
     )

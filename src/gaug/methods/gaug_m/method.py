@@ -127,7 +127,7 @@ class GAugM(Method[GAugMConfig]):
         settings: Single settings of the model or of the loop by name.
 
     Examples:
-        >>> from gaug.data.catalog.catalog import load_graph
+        >>> from gaug.data.catalog.loading import load_graph
         >>> better = GAugM(predictor="ra", add_fraction=0.2, remove_fraction=0.1)(
         ...     load_graph("karate")
         ... )
