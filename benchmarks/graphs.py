@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torch_geometric.data import Data
 
-from gaug.data.catalog.catalog import load_graph
+from gaug.data.catalog.loading import load_graph
+from gaug.data.config import SplitConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import MissingDataError
@@ -30,4 +31,5 @@ def benchmark_graph(name: str) -> tuple[Data, str]:
     except MissingDataError:
         data = planted_graph(_STAND_INS[name])
         title = f"synthetic graph of {name}'s size"
-    return make_split(data, "stratified").apply(data), title
+    split = make_split(data, "stratified", SplitConfig(train_fraction=0.1))
+    return split.apply(data), title

@@ -18,6 +18,7 @@ import time
 
 import psutil
 
+from gaug.data.config import SplitConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.methods import GAugO, GAugOConfig
@@ -38,7 +39,8 @@ def main() -> None:
             num_nodes=num_nodes, degree=_DEGREE, num_features=_FEATURES, feature_density=0.01
         )
     )
-    task = Task.of(make_split(data, "stratified").apply(data))
+    split = make_split(data, "stratified", SplitConfig(train_fraction=0.1))
+    task = Task.of(split.apply(data))
     # The memory of the dense engine is refused by a figure of its own where there is too little.
     config = GAugOConfig(
         engine=engine,

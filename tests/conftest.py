@@ -13,7 +13,7 @@ import torch
 from hypothesis import HealthCheck, settings
 from torch_geometric.data import Data
 
-from gaug.data.catalog.catalog import CATALOG
+from gaug.data.catalog.entries import CATALOG
 
 # How long an example takes depends on what else the machine does, which no test is about.
 settings.register_profile("gaug", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -12,7 +12,7 @@ import pytest
 from gaug.choosing import search
 from gaug.choosing.search import search_settings
 from gaug.config import Span, searched_settings
-from gaug.data.source import open_graph
+from gaug.data.opening import open_graph
 from gaug.errors import ConfigError, TrainingError
 from gaug.methods import METHOD_CONFIGS
 from gaug.runs.plan import Experiment

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaug.data.catalog.catalog import load_graph
+from gaug.data.catalog.loading import load_graph
 from gaug.graph.edges import undirected_pairs
 from gaug.graph.homophily import edge_homophily
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from gaug.cli import options
 from gaug.cli.main import app, main
-from gaug.data.catalog.catalog import CATALOG
+from gaug.data.catalog.entries import CATALOG
 from gaug.errors import MissingDataError
 
 

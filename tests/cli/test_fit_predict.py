@@ -12,7 +12,7 @@ import torch
 import gaug as library
 from gaug import load_graph
 from gaug.classifier.files import DESCRIPTION
-from gaug.data.catalog.catalog import CATALOG
+from gaug.data.catalog.entries import CATALOG
 from gaug.report.predictions import write_predictions
 
 SHORT = ("--set", "epochs=5", "--quiet")

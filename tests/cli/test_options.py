@@ -8,7 +8,7 @@ import pytest
 
 from gaug.cli import options
 from gaug.cli.options import sensible_workers
-from gaug.data.splits import KINDS
+from gaug.data.config import KINDS
 from gaug.methods import METHOD_CONFIGS
 from gaug.models import MODEL_CONFIGS
 

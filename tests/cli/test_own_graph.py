@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import gaug as gaug_library
-from gaug.data.source import open_graph, split_graph
+from gaug.data.opening import open_graph, split_graph
 from gaug.graph.fingerprint import graph_hash
 from gaug.runs.store import Store
 
@@ -114,10 +114,45 @@ def test_a_graph_is_not_replaced_by_its_better_self(gaug, clubs: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["clubs/edges.csv"], "given as the graph's file of edges. Use --edges FILE."),
+        (["empty"], "or name a file of edges. Use --edges FILE."),
+        (["two"], "name the one that counts. Use --edges FILE."),
+        (["--edges", "clubs/edges.csv"], "Give it labels. Use --labels FILE."),
+        (["saved.pt", "--labels", "names.csv"], "beside it. Leave out --edges, --features,"),
+        (["saved.pt", "--column", "label=y"], "no columns to choose from. Leave out --column."),
+        (["clubs", "--labels", "clubs/features.csv"], "choose one. Use --column label=NAME."),
+        (["clubs", "--features", "names.csv"], "into numbers. Use --column drop=NAME."),
+        (["clubs", "--column", "source=1", "--column", "target=1"],
+         "Name both. Use --column source=NAME and --column target=NAME."),
+        (["clubs", "--split", "random", "--set", "train_fraction=0.01"],
+         "give a split of your own. Use --set NAME=VALUE or --split FILE."),
+        (["cora", "--data-root", "nowhere"], "to make it. Or use --data-root FOLDER."),
+    ],
+)  # fmt: skip
+def test_the_option_that_helps_is_named(
+    gaug, clubs: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    folder = clubs.parent
+    monkeypatch.chdir(folder)
+    (folder / "empty").mkdir()
+    (folder / "two").mkdir()
+    for name in ("two/edges.csv", "two/edges.tsv", "saved.pt"):
+        (folder / name).write_text("a\tb\n")
+    rows = [("who", "name"), *((f"p, {i}", f"name {i}") for i in range(1001))]
+    with (folder / "names.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    result = gaug("train", *arguments, "--quiet")
+    assert message in result.err
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (["coar"], 2, "Did you mean 'cora'? Nor is there a file or a folder of that name."),
-        ([], 2, "Give a GRAPH"),
+        ([], 2, "or a file of edges. Use --edges FILE."),
         (["karate", "--labels", "y.csv"], 2, "takes no files or columns"),
         (["--edges", "nowhere.csv"], 1, "There is no file nowhere.csv."),
         (["clubs", "--column", "lable=club"], 2, "Did you mean 'label'?"),

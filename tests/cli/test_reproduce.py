@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 
 from gaug.data.catalog import readers
-from gaug.data.catalog.catalog import CATALOG, Entry
+from gaug.data.catalog.entries import CATALOG, Entry
 from gaug.runs import execute as runs
 from gaug.runs.store import Store
 from gaug.studies import figure5, published, table3

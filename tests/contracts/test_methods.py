@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gaug.data.splits import SplitConfig, make_split
+from gaug.data.config import SplitConfig
+from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.methods import METHOD_CONFIGS, build_method, method_config
 from gaug.models import GCN, GCNConfig

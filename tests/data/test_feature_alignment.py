@@ -9,7 +9,7 @@ import torch
 
 from gaug.data.feature_alignment import align_features
 from gaug.data.loaded import LoadedGraph
-from gaug.data.source import open_graph
+from gaug.data.opening import open_graph
 from gaug.errors import DataError
 
 

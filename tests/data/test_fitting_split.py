@@ -56,7 +56,7 @@ def test_without_a_choice_by_validation_all_labeled_nodes_train() -> None:
 
 
 def test_a_mask_of_another_kind_is_refused() -> None:
-    with pytest.raises(DataError, match=r"val_mask must have one truth value a node \(3\)"):
+    with pytest.raises(DataError, match=r"val_mask must have one truth value per node \(3\)"):
         with_fitting_masks(graph([0, 1, 0], val_mask=torch.tensor([0, 1])))
     with pytest.raises(DataError, match="no labels y"):
         with_fitting_masks(Data(x=torch.eye(2), edge_index=torch.tensor([[0], [1]])))

@@ -33,7 +33,8 @@ from torch_geometric.data import Data
 
 from gaug.data.files.graph_files import GraphFiles
 from gaug.data.loaded import LoadedGraph
-from gaug.data.source import GraphSource, open_graph, split_graph
+from gaug.data.opening import open_graph, split_graph
+from gaug.data.source import GraphSource
 from gaug.errors import GaugError
 from gaug.graph.valid import standardize
 

@@ -9,7 +9,8 @@ from hypothesis.extra import numpy as hnp
 from sklearn.preprocessing import StandardScaler, normalize
 from torch_geometric.data import Data
 
-from gaug.data.scaling import SCALINGS, DataConfig, scale_features, with_scaled_features
+from gaug.data.config import SCALINGS, DataConfig
+from gaug.data.scaling import scale_features, with_scaled_features
 from gaug.errors import ConfigError
 
 # Whole numbers, so that no oracle has to guess whether a column is constant.

@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from gaug.data.catalog.catalog import load_graph
+from gaug.data.catalog.loading import load_graph
 from gaug.data.files.folder import write_graph_folder
 from gaug.data.files.graph_files import GraphFiles
 from gaug.data.loaded import LoadedGraph
 from gaug.data.node_ids import NodeIds
-from gaug.data.source import GraphSource, open_graph, split_graph
+from gaug.data.opening import open_graph, split_graph
+from gaug.data.source import GraphSource
 from gaug.errors import ConfigError, DataError
 from gaug.graph.fingerprint import graph_hash
 from gaug.graph.matrices import to_scipy_features
@@ -47,8 +48,8 @@ def test_a_folder_of_that_name_is_written_with_a_dot(
         ("coar",
          r"Unknown graph 'coar'\. .* Did you mean 'cora'\? Nor is there a file or a folder"),
         ("empty", r"holds no edges\.csv"),
-        ("edges.csv", r"goes with --edges edges\.csv"),
-        (None, "Give a GRAPH"),
+        ("edges.csv", "A table of edges is given as the graph's file of edges"),
+        (None, "Give a graph"),
     ],
 )  # fmt: skip
 def test_what_is_no_graph_is_told(
@@ -109,7 +110,7 @@ def test_a_written_folder_reads_as_the_same_graph(
         NodeIds(ids),
         classes,
         ("a", "b=é", "c"),
-        default_split="public" if split else "random",
+        default_split="public" if split else "stratified",
     )
     folder = tmp_path_factory.mktemp("graph")
     write_graph_folder(folder, before)

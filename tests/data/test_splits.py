@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from gaug.data.splits import PARTS, Split, SplitConfig, checked_split, make_split, read_split
+from gaug.data.config import PARTS, SplitConfig
+from gaug.data.split_drawing import draw_stratified
+from gaug.data.splits import Split, checked_split, make_split, read_split
 from gaug.errors import ConfigError, DataError
 
 DRAWN = ("random", "stratified", "per-class")
@@ -115,13 +117,13 @@ def test_a_random_split_has_the_fractions_asked_for_and_takes_every_node(hundred
     assert sorted(every_id(split)) == list(range(100))
 
 
-def test_the_default_fractions_are_those_of_the_paper(hundred):
-    assert sizes(make_split(hundred, "random")) == [10, 20, 70]
+def test_by_default_three_fifths_train_and_one_fifth_validates(hundred):
+    assert sizes(make_split(hundred, "random")) == [60, 20, 20]
 
 
 def test_a_stratified_split_has_the_fractions_within_each_class(hundred):
     split = make_split(hundred, "stratified")
-    for part, expected in zip(PARTS, ([5, 3, 2], [10, 6, 4], [35, 21, 14]), strict=True):
+    for part, expected in zip(PARTS, ([30, 18, 12], [10, 6, 4], [10, 6, 4]), strict=True):
         assert torch.bincount(hundred.y[getattr(split, part)]).tolist() == expected
     assert sorted(every_id(split)) == list(range(100))
 
@@ -141,8 +143,33 @@ def test_a_class_with_too_few_nodes_for_a_per_class_split_is_refused(hundred):
 
 
 def test_a_graph_too_small_for_its_fractions_is_refused(path_graph):
-    with pytest.raises(DataError, match=r"^The train part of split 'random-0' must not be empty: "):
+    message = r"^The val part of split 'random-0' must not be empty: .* Raise val_fraction, or give"
+    with pytest.raises(DataError, match=message):
         make_split(path_graph, "random")
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=5), st.integers(0, 20))
+def test_every_class_trains_in_a_stratified_split_and_validates_if_it_has_three(counts, seed):
+    labels = np.repeat(np.arange(len(counts)), counts)
+    train, val, test = draw_stratified(labels, 0.1, 0.2, np.random.default_rng(seed))
+    assert sorted(np.concatenate([train, val, test])) == list(range(labels.size))
+    for label, count in enumerate(counts):
+        assert (labels[train] == label).sum() == 1  # a tenth of at most twelve
+        assert (labels[val] == label).sum() == (max(count // 5, 1) if count > 2 else 0)
+
+
+def test_classes_too_small_to_validate_are_refused_with_what_to_do():
+    with pytest.raises(DataError, match=r"^The val part of split 'stratified-0' must not be empty"):
+        make_split(labeled([0, 0, 1, 1]), "stratified")
+    split = make_split(labeled([0, 0, 1, 1, 1]), "stratified")
+    assert sizes(split) == [2, 1, 2]
+
+
+def test_a_training_share_that_is_not_set_counts_where_the_shares_are_added(hundred):
+    config = SplitConfig(val_fraction=0.5)
+    with pytest.raises(ConfigError, match=r"must be below 1 to leave test nodes, got 0\.6 \+ 0\.5"):
+        make_split(hundred, "random", config)
+    assert sizes(make_split(hundred, "per-class", config)) == [60, 20, 20]  # takes no such share
 
 
 @given(
@@ -236,7 +263,7 @@ def test_a_split_file_is_checked_like_any_split(tmp_path, path_graph):
 
 
 def test_a_split_file_that_is_not_there_is_refused_with_its_path(tmp_path, path_graph):
-    with pytest.raises(DataError, match=r"^There is no split file .*nowhere\.npz\.$"):
+    with pytest.raises(DataError, match=r"^There is no file .*nowhere\.npz\.$"):
         make_split(path_graph, str(tmp_path / "nowhere.npz"))
 
 
@@ -329,7 +356,7 @@ def test_a_graph_without_labels_cannot_be_split(path_graph, kind):
 
 @pytest.mark.real
 def test_the_public_split_of_cora_is_the_one_of_the_authors(data_root):
-    from gaug.data.catalog.catalog import load_graph
+    from gaug.data.catalog.loading import load_graph
 
     data = load_graph("cora", data_root)
     public = make_split(data, "public")
@@ -341,7 +368,7 @@ def test_the_public_split_of_cora_is_the_one_of_the_authors(data_root):
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["citeseer", "blogcatalog", "flickr", "air-usa"])
 def test_the_splits_of_the_authors_fit_the_graphs(data_root, name):
-    from gaug.data.catalog.catalog import load_graph
+    from gaug.data.catalog.loading import load_graph
 
     data = load_graph(name, data_root)
     split = read_split(data_root / "splits" / f"{name}.npz", data)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gaug.cli.main import main
-from gaug.data.catalog.catalog import CATALOG
+from gaug.data.catalog.entries import CATALOG
 from gaug.edge_predictors import PREDICTOR_CONFIGS
 from gaug.methods import METHOD_CONFIGS
 

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics.pairwise import cosine_similarity
 from torch_geometric.data import Data
 
-from gaug.data.catalog.catalog import load_graph
+from gaug.data.catalog.loading import load_graph
 from gaug.edge_predictors import FeatureSimilarity, FeatureSimilarityConfig
 from gaug.graph.homophily import edge_homophily
 from gaug.graph.valid import standardize

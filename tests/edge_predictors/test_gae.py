@@ -8,7 +8,7 @@ from torch.distributions import Normal
 from torch.distributions import kl_divergence as torch_kl
 from torch_geometric.data import Data
 
-from gaug.data.catalog.catalog import load_graph
+from gaug.data.catalog.loading import load_graph
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.edge_predictors import GAE, VGAE, GAEConfig, VGAEConfig
 from gaug.edge_predictors.evaluation import evaluate_links

@@ -8,7 +8,7 @@ import torch
 from sklearn.feature_extraction.text import TfidfTransformer
 from torch_geometric.data import Data
 
-from gaug.data.catalog.catalog import load_graph
+from gaug.data.catalog.loading import load_graph
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.edge_predictors import GAE, SmoothedFeatures, SmoothedFeaturesConfig
 from gaug.graph.homophily import edge_homophily

@@ -9,7 +9,7 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import from_networkx
 
-from gaug.data.catalog.catalog import load_graph
+from gaug.data.catalog.loading import load_graph
 from gaug.edge_predictors import GAE, StructuralSimilarity, StructuralSimilarityConfig
 from gaug.edge_predictors.structural import recursive_features
 from gaug.graph.homophily import edge_homophily

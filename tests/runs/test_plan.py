@@ -351,7 +351,7 @@ def test_unknown_names_and_values_out_of_range_are_refused(options, message):
 
 def test_a_split_that_leaves_a_part_empty_is_refused_before_training(trained):
     with pytest.raises(DataError, match=r"train part .* must not be empty"):
-        run_experiment(karate("train_fraction=0.01"), runs=1)
+        run_experiment(Experiment.of("karate", settings=["train_fraction=0.01"]), runs=1)
     assert trained == []
 
 

@@ -5,7 +5,7 @@ import statistics
 import pytest
 import torch
 
-from gaug.data.catalog.catalog import load_graph
+from gaug.data.catalog.loading import load_graph
 from gaug.graph.edges import undirected_pairs
 from gaug.runs.plan import mean_and_spread
 from gaug.studies.figure1 import Figure1, Variant, run_figure1

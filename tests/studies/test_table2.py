@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gaug.data.catalog import readers
-from gaug.data.catalog.catalog import CATALOG, Entry
+from gaug.data.catalog.entries import CATALOG, Entry
 from gaug.methods import METHOD_CONFIGS
 from gaug.models import MODEL_CONFIGS
 from gaug.runs import execute as runs

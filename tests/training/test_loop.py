@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.nn import GCNConv
 
-from gaug.data.catalog.catalog import load_graph
-from gaug.data.splits import SplitConfig, make_split
+from gaug.data.catalog.loading import load_graph
+from gaug.data.config import SplitConfig
+from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError, TrainingError
 from gaug.graph.adjacency import Adjacency

@@ -52,7 +52,7 @@ def augment(
 
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import writing
-    from gaug.data.source import open_graph
+    from gaug.data.opening import open_graph
     from gaug.edge_predictors.evaluation import random_pairs
     from gaug.errors import ConfigError
     from gaug.graph.edges import undirected_pairs

@@ -63,14 +63,15 @@ def fetch(
     debug: options.Debug = False,
 ) -> None:
     """Download the raw files of a graph into the data folder."""
-    from gaug.data.catalog.catalog import fetch_graph
+    from gaug.data.catalog.loading import fetch_graph
 
     folder = fetch_graph(name, data_root or context.obj)
     typer.echo(f"{name} is in {folder}" if name != "karate" else "karate is embedded.")
 
 
 def _rows(data_root: Path | None, *, quiet: bool) -> list[dict[str, Any]]:
-    from gaug.data.catalog.catalog import CATALOG, load_graph
+    from gaug.data.catalog.entries import CATALOG
+    from gaug.data.catalog.loading import load_graph
     from gaug.data.folders import data_root as resolve
     from gaug.errors import DataError
     from gaug.graph.homophily import edge_homophily

@@ -140,8 +140,8 @@ def fit(
 
 def _with_split(loaded: LoadedGraph, experiment: Experiment) -> tuple[Data, str]:
     """The graph with the split that was asked for; without one, fit settles it."""
-    from gaug.data.source import split_graph
-    from gaug.data.splits import SplitConfig
+    from gaug.data.config import SplitConfig
+    from gaug.data.opening import split_graph
 
     data = loaded.data
     kind = experiment.split

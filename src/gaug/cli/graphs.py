@@ -27,9 +27,9 @@ def read_graph(
         feature_names: Features to put its own in the order of, those of a fitted model.
     """
     from gaug.classifier.graph_info import GraphInfo
-    from gaug.data.catalog.catalog import find_entry
+    from gaug.data.catalog.entries import find_entry
     from gaug.data.feature_alignment import align_features
-    from gaug.data.source import open_graph
+    from gaug.data.opening import open_graph
     from gaug.graph.labels import num_classes
 
     loaded = align_features(open_graph(source, data_root, scaling), feature_names or ())

@@ -49,7 +49,7 @@ def inspect(
         options.check_picture(picture)
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import writing
-    from gaug.data.source import open_graph
+    from gaug.data.opening import open_graph
     from gaug.errors import ConfigError
     from gaug.inspection.inspect import NUM_MODELS, inspect_graph
     from gaug.models.config import GCNConfig

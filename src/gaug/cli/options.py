@@ -16,9 +16,9 @@ from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
 
 if TYPE_CHECKING:
+    from gaug.data.config import SplitConfig
     from gaug.data.loaded import LoadedGraph
     from gaug.data.source import GraphSource
-    from gaug.data.splits import SplitConfig
     from gaug.studies.conditions import Conditions
 
 
@@ -112,7 +112,7 @@ Split = Annotated[
     str | None,
     typer.Option(
         help="public, random, stratified, per-class, or a file: .npz with train, val and test, or"
-        " a table of nodes and parts. By default the graph's own split, or else random.",
+        " a table of nodes and parts. By default the graph's own split, or else stratified.",
     ),
 ]
 Runs = Annotated[int, typer.Option("--runs", "-n", help="Number of runs.")]
@@ -178,7 +178,7 @@ def tell_notes(loaded: LoadedGraph, *, quiet: bool) -> None:
 
 def tell_split(loaded: LoadedGraph, split: str | None, config: SplitConfig, *, quiet: bool) -> None:
     """Say on standard error how many nodes have which part."""
-    from gaug.data.source import split_graph
+    from gaug.data.opening import split_graph
 
     parts = split_graph(loaded, split, config)
     if not quiet:

@@ -6,6 +6,17 @@ from gaug.errors import GaugError
 
 #: A sentence for each topic of an error.
 REMEDIES: dict[str, str] = {
+    "data-root": "Or use --data-root FOLDER.",
+    **{
+        f"{kind}-file": f"Use --{kind} FILE."
+        for kind in ("edges", "features", "labels", "nodes", "split")
+    },
+    "whole-graph": "Leave out --edges, --features, --labels and --nodes.",
+    "no-columns": "Leave out --column.",
+    "end-columns": "Use --column source=NAME and --column target=NAME.",
+    "label-column": "Use --column label=NAME.",
+    "drop-column": "Use --column drop=NAME.",
+    "split-settings": "Use --set NAME=VALUE or --split FILE.",
     "store": "Give another by --store.",
     "edge-weights": "--column drop=weight leaves the weights of a file out.",
     "feature-scaling": "--set feature_scaling=as-is leaves them as they are.",

@@ -61,7 +61,7 @@ def search(
         without_augmentation,
     )
     from gaug.cli.progress import run_progress
-    from gaug.data.source import open_graph
+    from gaug.data.opening import open_graph
     from gaug.runs.plan import Experiment, run_experiment, summarize
     from gaug.runs.store import Store
 

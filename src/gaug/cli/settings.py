@@ -55,8 +55,7 @@ def _short(group: str) -> str:
 
 def _rows() -> list[dict[str, Any]]:
     from gaug.config import Config
-    from gaug.data.scaling import DataConfig
-    from gaug.data.splits import SplitConfig
+    from gaug.data.config import DataConfig, SplitConfig
     from gaug.edge_predictors.registry import PREDICTORS
     from gaug.methods.registry import METHODS
     from gaug.models.registry import MODELS

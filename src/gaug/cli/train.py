@@ -50,7 +50,7 @@ def train(
     on record; Ctrl-C keeps the finished ones.
     """
     from gaug.cli.progress import run_progress
-    from gaug.data.source import open_graph, split_graph
+    from gaug.data.opening import open_graph, split_graph
     from gaug.runs.plan import Experiment, run_experiment, summarize
     from gaug.runs.store import Store
     from gaug.runs.summary import warnings_of

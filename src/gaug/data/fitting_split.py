@@ -1,4 +1,4 @@
-"""Which nodes a classifier is fitted to and which choose its epoch, where a user does not say."""
+"""Which nodes a classifier is fitted to and which choose its epoch, where the user does not say."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.data.splits import PARTS
+from gaug.data.config import PARTS, VAL_FRACTION
+from gaug.data.split_drawing import draw_by_class, share
+from gaug.data.splits import known_labels
 from gaug.errors import DataError
 from gaug.graph.labels import is_multilabel
-
-#: Share of each class that is kept for validation where there is no ``val_mask``.
-VAL_FRACTION = 0.2
 
 
 def with_fitting_masks(data: Data, *, validate: bool = True, seed: int = 0) -> Data:
@@ -54,25 +53,25 @@ def _given(data: Data, part: str) -> Tensor | None:
         return None
     if mask.dtype != torch.bool or mask.shape != (int(data.num_nodes),):
         raise DataError(
-            f"{part}_mask must have one truth value a node ({data.num_nodes}),"
+            f"{part}_mask must have one truth value per node ({data.num_nodes}),"
             f" got {mask.dtype} of shape {list(mask.shape)}."
         )
     return mask.cpu()
 
 
 def _drawn(train: Tensor, data: Data, seed: int) -> Tensor:
-    nodes = train.nonzero().flatten().numpy()
-    labels = data.y.argmax(dim=1) if is_multilabel(data) else data.y
-    of_class = labels.cpu().numpy()[nodes]
-    generator = np.random.default_rng(seed)
-    chosen = torch.zeros_like(train)
-    for label in np.unique(of_class[of_class >= 0]):
-        members = generator.permutation(nodes[of_class == label])
-        count = max(int(VAL_FRACTION * members.size), int(members.size > 1))
-        chosen[torch.from_numpy(members[:count])] = True
-    if not bool(chosen.any()):
+    labels = np.where(train.numpy(), known_labels(data), -1)
+    _, counts = np.unique(labels[labels >= 0], return_counts=True)
+    if counts.max(initial=0) < 2:
         raise DataError(
             "There are no nodes to validate on: no class has two labeled nodes."
             " Give a val_mask, or set selection='last'."
         )
+    val, _ = draw_by_class(
+        labels,
+        lambda size: [max(share(VAL_FRACTION, size), int(size > 1))],
+        np.random.default_rng(seed),
+    )
+    chosen = torch.zeros_like(train)
+    chosen[torch.from_numpy(val)] = True
     return chosen

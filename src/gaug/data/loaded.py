@@ -1,4 +1,4 @@
-"""A graph ready for use, with everything that leads back to its owner's names."""
+"""A graph ready for use, with the names that its owner uses."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from torch_geometric.data import Data
 
+from gaug.data.config import TRAIN_FRACTION
 from gaug.data.node_ids import NodeIds
 
 
@@ -25,6 +26,7 @@ class LoadedGraph:
             category is called ``column=category``.
         notes: One sentence for each thing that was changed or decided on the way.
         default_split: The split that is used where none is asked for.
+        default_train_fraction: Share of the labeled nodes that train where none is set.
         default_scaling: How features are scaled where nothing is asked for.
         column_means: What stands for a missing number, by the name of a column of a table.
     """
@@ -35,6 +37,7 @@ class LoadedGraph:
     class_names: tuple[str, ...] = ()
     feature_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    default_split: str = "random"
+    default_split: str = "stratified"
+    default_train_fraction: float = TRAIN_FRACTION
     default_scaling: str = "as-is"
     column_means: Mapping[str, float] = field(default_factory=dict)

@@ -1,31 +1,16 @@
-"""How features are scaled before training: a named choice a graph."""
+"""How features are scaled before training."""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.config import Config, setting
+from gaug.data.config import SCALINGS
 from gaug.errors import unknown_name
 from gaug.graph.sparse import csr_tensor
-
-SCALINGS = ("as-is", "rows", "columns")
-
-
-@dataclass(frozen=True)
-class DataConfig(Config):
-    """Settings of the graph itself."""
-
-    feature_scaling: str = setting(
-        "default",
-        "as-is; rows: each node's features sum to 1; columns: each feature has mean 0 and"
-        " deviation 1; default: the graph's own choice.",
-        choices=("default", *SCALINGS),
-    )
 
 
 def scale_features(x: Tensor, scaling: str) -> Tensor:
@@ -69,7 +54,7 @@ def column_statistics(x: Tensor) -> Tensor:
 def scale_columns(x: Tensor, statistics: Tensor) -> Tensor:
     """Features less the means, by the deviations.  [N, F]
 
-    Centring turns zeros into other numbers, so the result is dense by its nature.
+    Centering turns zeros into other numbers, so the result is dense by its nature.
     """
     mean, deviation = statistics.double()
     scaled: Tensor = (x.to_dense().double() - mean) / deviation

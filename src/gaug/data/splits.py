@@ -13,15 +13,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.config import Config, Range, setting
+from gaug.data.config import KINDS, PARTS, SplitConfig, unknown_split
 from gaug.data.files.arrays import read_npz
 from gaug.data.node_ids import NodeIds
+from gaug.data.split_drawing import draw_per_class, draw_random, draw_stratified
 from gaug.data.tables.table import shown
 from gaug.errors import ConfigError, DataError
 from gaug.graph.labels import is_multilabel
-
-PARTS = ("train", "val", "test")
-KINDS = ("public", "random", "stratified", "per-class")
 
 # What fills a part that came out empty.
 _REMEDIES = {
@@ -29,30 +27,6 @@ _REMEDIES = {
     "val": "Raise val_fraction",
     "test": "Lower train_fraction or val_fraction",
 }
-
-
-@dataclass(frozen=True)
-class SplitConfig(Config):
-    """Settings of the splits that are drawn; a public or a given split takes none of them."""
-
-    train_fraction: float = setting(
-        0.1, "Share of the labeled nodes for training.", within=Range(0, 1, True, True)
-    )
-    val_fraction: float = setting(
-        0.2, "Share of the labeled nodes for validation.", within=Range(0, 1, True, True)
-    )
-    labels_per_class: int = setting(
-        20, "Training nodes a class of a per-class split.", within=Range(1)
-    )
-    split_seed: int = setting(0, "Seed of the split; all runs share one split.", within=Range(0))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.train_fraction + self.val_fraction >= 1:
-            raise ConfigError(
-                "train_fraction + val_fraction must be below 1 to leave test nodes,"
-                f" got {self.train_fraction + self.val_fraction:g}."
-            )
 
 
 @dataclass(frozen=True)
@@ -96,38 +70,47 @@ def make_split(data: Data, kind: str, config: SplitConfig | None = None) -> Spli
     Args:
         data: A valid graph.
         kind: ``public`` (the graph's own masks), ``random`` (by fractions), ``stratified`` (by
-            fractions within each class), ``per-class`` (the same number of training nodes a class,
-            then by fraction), or a path to an ``.npz`` file with ``train``, ``val`` and ``test``.
-        config: Fractions, counts and seed of the kinds that are drawn.
+            fractions within each class), ``per-class`` (the same number of training nodes per
+            class, then by fraction), or a path to an ``.npz`` file with ``train``, ``val`` and
+            ``test``.
+        config: Fractions, counts and seed of the kinds that are drawn; by default 60 % of the
+            labeled nodes train, 20 % validate and 20 % test.
     """
-    config = config or SplitConfig()
     if data.y is None:
         raise DataError(
-            "A graph without labels y cannot be split for classification. Give it labels, in a file"
-            " by --labels."
+            "A graph without labels y cannot be split for classification. Give it labels.",
+            topic="labels-file",
         )
     if kind == "public":
         return _public(data)
     if kind in KINDS:
-        generator = np.random.default_rng([config.split_seed, KINDS.index(kind)])
-        draw = {"random": _random, "stratified": _stratified, "per-class": _per_class}[kind]
-        labels = _labels_of_known(data)
-        parts = draw(labels, config, generator)
-        name = f"{kind}-{config.split_seed}"
-        for part, ids in zip(PARTS, parts, strict=True):
-            if ids.size == 0:
-                raise DataError(
-                    f"The {part} part of split {name!r} must not be empty: {(labels >= 0).sum():,}"
-                    f" labeled nodes are too few for these fractions. {_REMEDIES[part]} by --set,"
-                    " or give a split of your own."
-                )
-        return checked_split(name, parts, data)
+        return _drawn(data, kind, config or SplitConfig())
     path = Path(kind)
     if path.suffix == ".npz":
         return read_split(path, data)
-    raise ConfigError(
-        f"Unknown split {kind!r}. Choose from: {', '.join(KINDS)}, or a path to an .npz file."
-    )
+    raise unknown_split(kind)
+
+
+def _drawn(data: Data, kind: str, config: SplitConfig) -> Split:
+    labels = known_labels(data)
+    generator = np.random.default_rng([config.split_seed, KINDS.index(kind)])
+    if kind == "per-class":
+        parts = draw_per_class(labels, config.labels_per_class, config.val_fraction, generator)
+    else:
+        config = config.resolved()
+        assert config.train_fraction is not None
+        draw = draw_random if kind == "random" else draw_stratified
+        parts = draw(labels, config.train_fraction, config.val_fraction, generator)
+    name = f"{kind}-{config.split_seed}"
+    for part, ids in zip(PARTS, parts, strict=True):
+        if ids.size == 0:
+            raise DataError(
+                f"The {part} part of split {name!r} must not be empty: {(labels >= 0).sum():,}"
+                f" labeled nodes are too few for these fractions. {_REMEDIES[part]}, or give a"
+                " split of your own.",
+                topic="split-settings",
+            )
+    return checked_split(name, parts, data)
 
 
 def read_split(path: Path, data: Data, ids: NodeIds | None = None) -> Split:
@@ -138,8 +121,6 @@ def read_split(path: Path, data: Data, ids: NodeIds | None = None) -> Split:
         data: The graph.
         ids: The ids of its nodes, by default their numbers.
     """
-    if not path.is_file():
-        raise DataError(f"There is no split file {path}.")
     arrays = read_npz(path)
     missing = [part for part in PARTS if part not in arrays]
     if missing:
@@ -217,59 +198,6 @@ def _public(data: Data) -> Split:
     return checked_split("public", [mask.nonzero().flatten().numpy() for mask in masks], data)
 
 
-def _labels_of_known(data: Data) -> np.ndarray:
-    """Class of each node, -1 where unknown; of several labels the first."""
-    if is_multilabel(data):
-        return np.asarray(data.y.argmax(dim=1).numpy())
-    return np.asarray(data.y.numpy())
-
-
-def _random(
-    labels: np.ndarray, config: SplitConfig, generator: np.random.Generator
-) -> list[np.ndarray]:
-    nodes = generator.permutation(np.flatnonzero(labels >= 0))
-    return _by_fractions(nodes, config)
-
-
-def _stratified(
-    labels: np.ndarray, config: SplitConfig, generator: np.random.Generator
-) -> list[np.ndarray]:
-    by_class = [
-        _by_fractions(generator.permutation(np.flatnonzero(labels == label)), config)
-        for label in np.unique(labels[labels >= 0])
-    ]
-    return [np.concatenate(parts) for parts in zip(*by_class, strict=True)]
-
-
-def _per_class(
-    labels: np.ndarray, config: SplitConfig, generator: np.random.Generator
-) -> list[np.ndarray]:
-    count = config.labels_per_class
-    train = []
-    for label in np.unique(labels[labels >= 0]):
-        members = np.flatnonzero(labels == label)
-        if members.size < count:
-            raise DataError(
-                f"labels_per_class must be at most the size of each class; class {label} has"
-                f" {members.size} labeled nodes, got {count}."
-            )
-        train.append(generator.permutation(members)[:count])
-    chosen = np.concatenate(train)
-    rest = generator.permutation(np.setdiff1d(np.flatnonzero(labels >= 0), chosen))
-    num_val = _share(config.val_fraction, rest.size)
-    return [chosen, rest[:num_val], rest[num_val:]]
-
-
-def _by_fractions(nodes: np.ndarray, config: SplitConfig) -> list[np.ndarray]:
-    num_train = _share(config.train_fraction, nodes.size)
-    num_val = _share(config.val_fraction, nodes.size)
-    return [
-        nodes[:num_train],
-        nodes[num_train : num_train + num_val],
-        nodes[num_train + num_val :],
-    ]
-
-
-def _share(fraction: float, size: int) -> int:
-    """The floor of the share, as the paper's counts are; 0.29 of 100 is 29, not 28.999…"""
-    return int(fraction * size + 1e-9)
+def known_labels(data: Data) -> np.ndarray:
+    """The class of each node, -1 where it is unknown; of several labels the first.  [N]"""
+    return np.asarray((data.y.argmax(dim=1) if is_multilabel(data) else data.y).cpu().numpy())

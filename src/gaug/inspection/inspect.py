@@ -11,10 +11,10 @@ import torch
 from torch_geometric.data import Data
 
 from gaug.choosing.scores import ValidationScores, validate_repeatedly, without_test
+from gaug.data.config import KINDS, PARTS, SplitConfig
 from gaug.data.loaded import LoadedGraph
 from gaug.data.node_ids import NodeIds
-from gaug.data.source import split_graph
-from gaug.data.splits import KINDS, PARTS, SplitConfig
+from gaug.data.opening import split_graph
 from gaug.edge_predictors.structural import StructuralSimilarity
 from gaug.errors import ConfigError, DataError
 from gaug.graph.homophily import Homophily, measure_homophily

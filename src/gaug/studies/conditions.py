@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gaug.choosing.grid import Settings
-from gaug.data.catalog.catalog import find_entry
+from gaug.data.catalog.entries import find_entry
 from gaug.data.folders import data_root
 from gaug.errors import ConfigError
 from gaug.runs.executors import OnProgress

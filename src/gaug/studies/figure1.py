@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch_geometric.data import Data
 
-from gaug.data.catalog.catalog import load_graph
+from gaug.data.catalog.loading import load_graph
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.change import GraphChange, omniscient_change, random_change
 from gaug.methods.gaug_m.method import GAugM

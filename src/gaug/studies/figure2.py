@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gaug.data.catalog.catalog import load_graph
+from gaug.data.catalog.loading import load_graph
 from gaug.graph.edges import undirected_pairs
 from gaug.methods.gaug_m.method import GAugM
 from gaug.runs.executors import OnProgress

@@ -6,7 +6,7 @@ import math
 import statistics
 from dataclasses import dataclass
 
-from gaug.data.catalog.catalog import load_graph
+from gaug.data.catalog.loading import load_graph
 from gaug.graph.edges import undirected_pairs
 from gaug.graph.homophily import edge_counts
 from gaug.runs.executors import OnProgress

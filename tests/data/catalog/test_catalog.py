@@ -15,7 +15,8 @@ import torch
 import torch_geometric.data
 import torch_geometric.datasets
 
-from gaug.data.catalog.catalog import CATALOG, fetch_graph, find_entry, load_graph
+from gaug.data.catalog.entries import CATALOG, find_entry
+from gaug.data.catalog.loading import fetch_graph, load_graph
 from gaug.errors import ConfigError, DataError, MissingDataError
 from gaug.graph.fingerprint import graph_hash
 from gaug.graph.labels import num_classes
@@ -353,7 +354,8 @@ def test_two_processes_at_once_get_the_same_graph_and_leave_one_cache_file(
     program = (
         "import dataclasses, sys\n"
         "from pathlib import Path\n"
-        "from gaug.data.catalog.catalog import CATALOG, load_graph\n"
+        "from gaug.data.catalog.entries import CATALOG\n"
+        "from gaug.data.catalog.loading import load_graph\n"
         "from gaug.graph.fingerprint import graph_hash\n"
         "CATALOG['air-usa'] = dataclasses.replace(CATALOG['air-usa'], size=None)\n"
         "print('ready', flush=True)\n"

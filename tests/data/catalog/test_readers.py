@@ -81,7 +81,7 @@ def test_air_usa_counts_a_route_once_however_often_it_is_listed(make_airports):
 def test_an_attributed_graph_has_its_features_edges_and_classes_from_zero(tmp_path):
     x = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0], [4.0, 5.0, 0.0]])
     write_attributed(tmp_path, "blogcatalog", x, [(0, 1), (1, 2)], [[1], [2], [1]])
-    data = readers.read_attributed("blogcatalog")(tmp_path)
+    data = readers.read_attributed(tmp_path, "blogcatalog")
     assert data.x.to_dense().tolist() == x.tolist()
     assert data.y.tolist() == [0, 1, 0]
     assert pairs_of(data) == {(0, 1), (1, 2)}
@@ -90,14 +90,14 @@ def test_an_attributed_graph_has_its_features_edges_and_classes_from_zero(tmp_pa
 def test_an_attributed_graph_with_very_wide_features_stays_sparse(tmp_path):
     x = scipy.sparse.coo_matrix(([1.0, 2.0, 3.0], ([0, 1, 2], [10_000, 0, 7])), shape=(3, 10_001))
     write_attributed(tmp_path, "flickr", x, [(0, 1), (1, 2)], [[1], [2], [1]])
-    data, _ = standardize(readers.read_attributed("flickr")(tmp_path))
+    data, _ = standardize(readers.read_attributed(tmp_path, "flickr"))
     assert data.x.layout == torch.sparse_csr
     assert np.array_equal(data.x.to_dense().numpy(), x.toarray())
 
 
 def test_several_labels_a_node_become_columns(tmp_path):
     write_attributed(tmp_path, "ppi", np.eye(3), [(0, 1), (1, 2)], [[1, 3], [2], [3]])
-    data = readers.read_attributed("ppi")(tmp_path)
+    data = readers.read_attributed(tmp_path, "ppi")
     assert data.y.tolist() == [[1, 0, 1], [0, 1, 0], [0, 0, 1]]
 
 
@@ -106,13 +106,13 @@ def test_only_the_largest_components_are_kept_where_asked(tmp_path):
     edges = [(0, 1), (2, 3), (3, 4), (5, 6)]  # of 2, 3, 2 and 1 nodes
     labels = [[1, 2]] * 4 + [[2]] * 4
     write_attributed(tmp_path, "ppi", x, edges, labels)
-    whole = standardize(readers.read_attributed("ppi")(tmp_path))[0]
+    whole = standardize(readers.read_attributed(tmp_path, "ppi"))[0]
     assert whole.num_nodes == 8
-    one = readers.read_attributed("ppi", 1)(tmp_path)
+    one = readers.read_attributed(tmp_path, "ppi", 1)
     assert one.x.flatten().tolist() == [3.0, 4.0, 5.0]
     assert one.y.tolist() == [[1, 1], [1, 1], [0, 1]]
     assert torch.equal(one.edge_index, largest_components(whole, 1).edge_index)
-    three = readers.read_attributed("ppi", 3)(tmp_path)
+    three = readers.read_attributed(tmp_path, "ppi", 3)
     assert three.x.flatten().tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
 
 
@@ -136,7 +136,7 @@ def test_a_planetoid_file_that_is_not_the_published_one_is_refused_with_its_name
     file.parent.mkdir(parents=True)
     file.write_bytes(b"something else")
     with pytest.raises(DataError, match=r"^ind\.cora\.allx is damaged or is not the published"):
-        readers.read_planetoid("Cora")(tmp_path)
+        readers.read_planetoid(tmp_path, "Cora")
 
 
 @pytest.mark.real
@@ -150,4 +150,4 @@ def test_a_single_other_byte_in_a_planetoid_file_is_noticed(data_root, tmp_path)
     content[-10] ^= 1
     labels.write_bytes(bytes(content))
     with pytest.raises(DataError, match=r"^ind\.cora\.ally is damaged"):
-        readers.read_planetoid("Cora")(tmp_path)
+        readers.read_planetoid(tmp_path, "Cora")

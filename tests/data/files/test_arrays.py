@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 from gaug.data.files.arrays import read_npy, read_npz, sparse_matrix
-from gaug.data.source import open_graph
+from gaug.data.opening import open_graph
 from gaug.data.tables.parquet_table import ParquetTable
 from gaug.errors import ConfigError, DataError
 

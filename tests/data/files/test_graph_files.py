@@ -18,7 +18,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from gaug.data.files.graph_files import GraphFiles
 from gaug.data.loaded import LoadedGraph
-from gaug.data.source import GraphSource, open_graph, split_graph
+from gaug.data.opening import open_graph, split_graph
+from gaug.data.source import GraphSource
 from gaug.errors import ConfigError, DataError
 from gaug.graph.edges import undirected_pairs
 
@@ -384,8 +385,9 @@ def test_what_is_wrong_is_named_with_its_line_and_column(
 
 def test_a_column_of_too_many_texts_names_the_remedy(read: Write) -> None:
     rows = "".join(f"n{i},name of {i}\n" for i in range(1001))
-    with pytest.raises(DataError, match=r"holds 1,001 different texts.*--column drop='title'"):
+    with pytest.raises(DataError, match=r"holds 1,001 different texts.*drop='title'") as error:
         read(edges="n1,n2\n", features="id,title\n" + rows)
+    assert error.value.topic == "drop-column"
 
 
 def test_a_column_that_no_file_has_is_refused(read: Write) -> None:
@@ -397,7 +399,9 @@ def test_a_column_that_no_file_has_is_refused(read: Write) -> None:
 
 def test_what_edges_carry_beside_a_weight_is_told(read: Write) -> None:
     graph = read(edges="a,b,1999\nb,c,2001\n")
-    assert any("column 3. --column weight=NAME" in note for note in graph.notes)
+    assert any(
+        "column 3. To take one as weight, choose weight=NAME." in note for note in graph.notes
+    )
     assert graph.data.get("edge_weight") is None
 
 

@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch_geometric.utils import to_networkx
 
-from gaug.data.catalog.catalog import load_graph
+from gaug.data.catalog.loading import load_graph
 from gaug.data.files.graph_files import GraphFiles
 from gaug.data.files.networkx import from_networkx
 from gaug.data.loaded import LoadedGraph
-from gaug.data.source import GraphSource, open_graph
+from gaug.data.opening import open_graph
+from gaug.data.source import GraphSource
 from gaug.errors import ConfigError, DataError
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaug.data.source import open_graph, split_graph
+from gaug.data.opening import open_graph, split_graph
 from gaug.errors import DataError
 
 
@@ -92,7 +92,7 @@ def test_a_tensor_that_claims_more_than_it_has_is_refused(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"node_id": ["a", "b"]}, r"node_id must have one id a node \(3\), got 2"),
+        ({"node_id": ["a", "b"]}, r"node_id must have one id per node \(3\), got 2"),
         ({"node_id": ["a", "b", "a"]}, "node 'a' comes a second time"),
         ({"class_names": ["one"]}, "class_names must have a name for each of 2 classes, got 1"),
         ({"x": [1, 2, 3]}, "x must be a tensor, got list"),

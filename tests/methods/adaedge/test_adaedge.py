@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch_geometric.data import Data
 
-from gaug.data.splits import SplitConfig, make_split
+from gaug.data.config import SplitConfig
+from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
 from gaug.graph.adjacency import Adjacency

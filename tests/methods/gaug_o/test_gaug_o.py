@@ -16,7 +16,8 @@ from torch.nn import functional
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
-from gaug.data.splits import SplitConfig, make_split
+from gaug.data.config import SplitConfig
+from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.graph.adjacency import Adjacency

@@ -1,14 +1,13 @@
 """How each graph of the catalog is read from its raw files, through PyTorch Geometric's loaders.
 
 Each reader takes the folder that a PyTorch Geometric dataset class calls ``root`` and returns the
-graph as that class gives it; `gaug.data.catalog.catalog` makes it a valid graph and keeps it.
+graph as that class gives it; `gaug.data.catalog.loading` makes it a valid graph and keeps it.
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 
 import networkx
@@ -23,8 +22,6 @@ from gaug.errors import DataError
 from gaug.graph.components import largest_components
 from gaug.graph.valid import standardize
 
-Reader = Callable[[Path], Data]
-
 
 def read_karate(_: Path) -> Data:
     """Zachary's karate club with its two factions; each node's only feature is its id."""
@@ -38,42 +35,35 @@ def read_karate(_: Path) -> Data:
     )
 
 
-def read_planetoid(name: str) -> Reader:
-    """Reader of a citation graph by its name in `torch_geometric.datasets.Planetoid`."""
+def read_planetoid(root: Path, name: str) -> Data:
+    """A citation graph by its name in `torch_geometric.datasets.Planetoid`."""
+    from torch_geometric.datasets import Planetoid
 
-    def read(root: Path) -> Data:
-        from torch_geometric.datasets import Planetoid
-
-        for file in sorted((root / name / "raw").iterdir()):
-            expected = PLANETOID_SHA256.get(file.name)
-            if expected and hashlib.sha256(file.read_bytes()).hexdigest() != expected:
-                raise DataError(
-                    f"{file.name} is damaged or is not the published file (its SHA-256 differs)."
-                    " Fetch it again."
-                )
-        return _first(Planetoid(str(root), name))
-
-    return read
+    for file in sorted((root / name / "raw").iterdir()):
+        expected = PLANETOID_SHA256.get(file.name)
+        if expected and hashlib.sha256(file.read_bytes()).hexdigest() != expected:
+            raise DataError(
+                f"{file.name} is damaged or is not the published file (its SHA-256 differs)."
+                " Fetch it again."
+            )
+    return _first(Planetoid(str(root), name))
 
 
-def read_attributed(name: str, components: int | None = None) -> Reader:
-    """Reader of a graph by its name in `torch_geometric.datasets.AttributedGraphDataset`.
+def read_attributed(root: Path, name: str, components: int | None = None) -> Data:
+    """A graph by its name in `torch_geometric.datasets.AttributedGraphDataset`.
 
     Args:
+        root: The folder.
         name: The name there.
-        components: Keep only so many of the largest connected components.
+        components: Keep only this many of the largest connected components.
     """
+    from torch_geometric.datasets import AttributedGraphDataset
 
-    def read(root: Path) -> Data:
-        from torch_geometric.datasets import AttributedGraphDataset
-
-        data = _first(AttributedGraphDataset(str(root), name))
-        if components is None:
-            return data
-        valid, _ = standardize(data)
-        return largest_components(valid, components)
-
-    return read
+    data = _first(AttributedGraphDataset(str(root), name))
+    if components is None:
+        return data
+    valid, _ = standardize(data)
+    return largest_components(valid, components)
 
 
 def read_air_usa(root: Path) -> Data:

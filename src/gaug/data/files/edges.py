@@ -114,7 +114,7 @@ def read_edges(path: Path, columns: ColumnChoice) -> EdgeCells:
         listed = ", ".join(table.column_title(column) for column in left_out[:5])
         notes.append(
             f"Left out of {path.name} what is neither source, target nor weight: column {listed}"
-            f"{', …' if len(left_out) > 5 else ''}. --column weight=NAME takes one as weight."
+            f"{', …' if len(left_out) > 5 else ''}. To take one as weight, choose weight=NAME."
         )
     return EdgeCells(
         path=path,
@@ -143,7 +143,8 @@ def _ends(table: Table, columns: ColumnChoice) -> tuple[int, int]:
     if found[0] == found[1]:
         raise DataError(
             f"{table.path}: source and target must be two columns, got"
-            f" {table.column_title(found[0])} for both. Name both by --column."
+            f" {table.column_title(found[0])} for both. Name both.",
+            topic="end-columns",
         )
     return found[0], found[1]
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gaug.data.files.arrays import only_array, read_npy, read_npz, sparse_matrix
+from gaug.data.files.graph_files import MADE_FEATURES
 from gaug.data.node_ids import NodeIds
 from gaug.data.tables.column_choice import ColumnChoice
 from gaug.data.tables.feature_table import NodeFeatures, features_of_table
@@ -17,9 +18,6 @@ from gaug.data.tables.node_table import open_node_table
 from gaug.data.tables.text_lines import plain_suffix
 from gaug.errors import DataError, unknown_name
 from gaug.graph.matrices import from_scipy, sparse_features
-
-#: Features that can be made from the edges alone.
-MADE_FEATURES = ("one-hot-degree", "scaled-degree", "identity")
 
 
 def read_features(
@@ -77,7 +75,7 @@ def _features_of_arrays(path: Path, suffix: str) -> NodeFeatures:
         x = torch.from_numpy(_filled(path, _the_array(path, arrays), notes))
     if names and len(names) != x.size(1):
         raise DataError(
-            f"{path}: feature_names must have one name a column ({x.size(1):,}), got"
+            f"{path}: feature_names must have one name per column ({x.size(1):,}), got"
             f" {len(names):,}."
         )
     return NodeFeatures(x, None, names, tuple(notes))
@@ -89,7 +87,7 @@ def _the_array(path: Path, arrays: dict[str, np.ndarray]) -> np.ndarray:
         array = array[:, None]
     if array.ndim != 2 or array.dtype.kind not in "biuf" or 0 in array.shape:
         raise DataError(
-            f"{path} must hold a matrix of numbers, a row a node, got {array.dtype} of shape"
+            f"{path} must hold a matrix of numbers, one row per node, got {array.dtype} of shape"
             f" {list(array.shape)}."
         )
     with np.errstate(over="ignore"):

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gaug.data.config import PARTS
 from gaug.data.loaded import LoadedGraph
 from gaug.data.node_ids import NodeIds
-from gaug.data.splits import PARTS
 from gaug.graph.labels import is_multilabel
 
 #: What `write_graph_folder` may write.

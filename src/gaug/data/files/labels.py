@@ -64,7 +64,8 @@ class LabelCells:
         if len(classes) > _MANY_CLASSES and len(classes) * 2 > count:
             raise DataError(
                 f"{self.path}: {len(classes):,} different labels for {count:,} nodes are no"
-                " classes. Choose the column of classes by --column label=NAME."
+                " classes. Choose the column of classes.",
+                topic="label-column",
             )
         y = np.full(len(ids), -1, dtype=np.int64)
         code = pd.Index(classes, dtype=object).get_indexer(cells)
@@ -134,7 +135,8 @@ def read_labels(path: Path, columns: ColumnChoice, known: NodeIds | None = None)
             if bad is not None:
                 raise DataError(
                     f"{table.place(bad, used[number])}: several columns of labels must hold 0 and"
-                    f" 1, got {shown(cells[bad])}. Or choose one by --column label=NAME."
+                    f" 1, got {shown(cells[bad])}. Or choose one.",
+                    topic="label-column",
                 )
     return _cells(table, id_column, ids, used, found)
 

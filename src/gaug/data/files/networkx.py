@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from gaug.data.files.graph_files import finish
 from gaug.data.files.labels import LabelCells
+from gaug.data.files.reading import to_loaded_graph
 from gaug.data.loaded import LoadedGraph
 from gaug.data.node_ids import NodeIds
 from gaug.data.tables.column_choice import ColumnChoice
@@ -85,7 +85,7 @@ def from_networkx(
         data.x, feature_names, default_scaling = made.x, made.names, made.default_scaling
         notes += made.notes
     title = str(name or graph.name or "networkx")
-    loaded = finish(data, title, ids, class_names, make_features, notes, home)
+    loaded = to_loaded_graph(data, title, ids, class_names, make_features, notes, home)
     return dataclasses.replace(loaded, feature_names=feature_names, default_scaling=default_scaling)
 
 
@@ -122,7 +122,7 @@ def read_graphml(
     try:
         return from_networkx(graph, **chosen, make_features=made_features, name=name)
     except DataError as error:
-        raise DataError(f"{path}: {error}") from error
+        raise DataError(f"{path}: {error}", topic=error.topic) from error
 
 
 def _chosen_attributes(path: Path, graph: Any, columns: ColumnChoice) -> dict[str, Any]:

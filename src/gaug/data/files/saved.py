@@ -12,10 +12,10 @@ from torch_geometric.data import Data
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
-from gaug.data.files.graph_files import finish
+from gaug.data.config import PARTS
+from gaug.data.files.reading import to_loaded_graph
 from gaug.data.loaded import LoadedGraph
 from gaug.data.node_ids import NodeIds
-from gaug.data.splits import PARTS
 from gaug.data.tables.table import shown
 from gaug.data.tables.text_lines import check_file
 from gaug.errors import DataError
@@ -71,14 +71,14 @@ def read_saved(path: Path, name: str, made_features: str | None = None) -> Loade
     given_ids = names["node_id"]
     if given_ids and len(given_ids) != num_nodes:
         raise DataError(
-            f"{path}: node_id must have one id a node ({num_nodes:,}), got {len(given_ids):,}."
+            f"{path}: node_id must have one id per node ({num_nodes:,}), got {len(given_ids):,}."
         )
     ids = (
         NodeIds.unique(given_ids, lambda row: f"{path}, node_id[{row}]", str(path))
         if given_ids
         else NodeIds.numbered(num_nodes, str(path))
     )
-    loaded = finish(data, name, ids, (), made_features, notes, str(path))
+    loaded = to_loaded_graph(data, name, ids, (), made_features, notes, str(path))
     return _named(path, loaded, names["class_names"], names["feature_names"])
 
 
@@ -111,7 +111,7 @@ def _named(
         class_names,
         feature_names,
         loaded.notes,
-        "random" if any(mask is None for mask in masks) else "public",
+        "stratified" if any(mask is None for mask in masks) else "public",
     )
 
 

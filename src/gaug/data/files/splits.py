@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 from torch_geometric.data import Data
 
+from gaug.data.config import PARTS
 from gaug.data.node_ids import NodeIds
-from gaug.data.splits import PARTS, Split, checked_split, read_split
+from gaug.data.splits import Split, checked_split, read_split
 from gaug.data.tables.column_choice import ColumnChoice
 from gaug.data.tables.node_table import open_node_table
 from gaug.data.tables.table import is_missing, shown

@@ -255,8 +255,9 @@ def _one_hot(
     if len(categories) > _MOST_CATEGORIES:
         raise DataError(
             f"{table.path}, column {table.column_title(column)} holds {len(categories):,} different"
-            f" texts; up to {_MOST_CATEGORIES:,} are taken as categories. Leave it out by --column"
-            f" drop={table.column_title(column)}, or turn it into numbers."
+            f" texts; up to {_MOST_CATEGORIES:,} are taken as categories. Leave it out"
+            f" (drop={table.column_title(column)}), or turn it into numbers.",
+            topic="drop-column",
         )
     code = pd.Index(categories, dtype=object).get_indexer(texts)
     rows = np.flatnonzero(known)

@@ -73,7 +73,7 @@ def drop_edges(data: Data, drop_fraction: float, generator: torch.Generator | No
         generator: Source of randomness, on the CPU; by default PyTorch's own.
 
     Examples:
-        >>> from gaug.data.catalog.catalog import load_graph
+        >>> from gaug.data.catalog.loading import load_graph
         >>> drop_edges(load_graph("karate"), 0.5).num_edges // 2
         39
     """

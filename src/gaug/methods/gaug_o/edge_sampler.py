@@ -47,7 +47,7 @@ class EdgeSampler(nn.Module):
         settings: Single settings by name, for instance ``alpha=0.3``.
 
     Examples:
-        >>> from gaug.data.catalog.catalog import load_graph
+        >>> from gaug.data.catalog.loading import load_graph
         >>> sampler = EdgeSampler(load_graph("karate"), alpha=0.3)
         >>> graph = sampler()
         >>> graph.edge_index.shape[0], bool(graph.weight.requires_grad)

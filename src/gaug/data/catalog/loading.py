@@ -1,4 +1,4 @@
-"""The graphs that gaug knows by name: where their files belong, and how to load and fetch them."""
+"""Graphs of the catalog, loaded from their raw files or from the cache, and fetched."""
 
 from __future__ import annotations
 
@@ -7,127 +7,22 @@ import hashlib
 import io
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from gaug.data.catalog import readers
+from gaug.data.catalog.entries import Entry, find_entry, listed
 from gaug.data.folders import cache_folder, data_root, written_atomically
 from gaug.data.scaling import with_scaled_features
-from gaug.errors import DataError, MissingDataError, reason_of, unknown_name
+from gaug.errors import DataError, MissingDataError, reason_of
 from gaug.graph.matrices import sparse_features
 from gaug.graph.valid import standardize
 
 # Part of the name of every cached graph: raise it when a reader gives another graph than before.
 _READERS_VERSION = 1
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A graph of the catalog.
-
-    Attributes:
-        name: Its name on the command line.
-        title: What it is, in a few words.
-        folder: Its ``root`` in the sense of PyTorch Geometric, below the data root.
-        files: Its raw files below ``folder``; none where it is embedded.
-        read: Reads the raw files.
-        scaling: How its features are scaled by default (see `gaug.data.scaling`).
-        split: Its default split.
-        source: Where it can be had.
-        downloader: Name of the dataset class that downloads it, and the name of the graph there.
-        size: Nodes and edges, where they are known: a list of edges that is cut off at the end of
-            a line looks whole.
-    """
-
-    name: str
-    title: str
-    folder: str
-    files: tuple[str, ...]
-    read: Callable[[Path], Data]
-    scaling: str
-    split: str
-    source: str
-    downloader: tuple[str, ...] = ()
-    size: tuple[int, int] | None = None
-
-    def missing(self, root: Path, below: str | None = None) -> list[Path]:
-        """Raw files that are not there, below the entry's own folder or another."""
-        folder = root / (self.folder if below is None else below)
-        paths = [folder / file for file in self.files]
-        return [path for path in paths if not path.is_file()]
-
-
-def _planetoid(name: str, title: str, size: tuple[int, int]) -> Entry:
-    parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
-    files = tuple(f"{name}/raw/ind.{name.lower()}.{part}" for part in parts)
-    read = readers.read_planetoid(name)
-    source = "github.com/kimiyoung/planetoid"
-    return Entry(
-        name.lower(), title, "Planetoid", files, read, "rows", "public", source,
-        ("Planetoid", name), size,
-    )  # fmt: skip
-
-
-def _attributed(
-    name: str,
-    title: str,
-    scaling: str,
-    size: tuple[int, int] | None = None,
-    components: int | None = None,
-) -> Entry:
-    files = tuple(f"{name}/raw/{file}" for file in ("attrs.npz", "edgelist.txt", "labels.txt"))
-    read = readers.read_attributed(name, components)
-    return Entry(
-        name, title, "AttributedGraph", files, read, scaling, "random", "PyTorch Geometric",
-        ("AttributedGraphDataset", name), size,
-    )  # fmt: skip
-
-
-_OGB_FILES = (
-    *(f"ogbn_arxiv/raw/{file}.csv.gz" for file in ("edge", "node-feat", "node-label")),
-    *(f"ogbn_arxiv/split/time/{part}.csv.gz" for part in ("train", "valid", "test")),
-)
-
-CATALOG: dict[str, Entry] = {
-    entry.name: entry
-    for entry in (
-        Entry(
-            "karate", "Zachary's karate club, 2 factions", "", (), readers.read_karate,
-            "as-is", "random", "embedded",
-        ),
-        _planetoid("Cora", "citations of machine-learning papers", (2708, 5278)),
-        _planetoid("CiteSeer", "citations of computer-science papers", (3327, 4552)),
-        _planetoid("PubMed", "citations of papers on diabetes", (19717, 44324)),
-        _attributed("ppi", "protein interactions, 121 labels", "columns", components=3),
-        _attributed("blogcatalog", "bloggers who follow each other", "as-is", (5196, 171743)),
-        _attributed(
-            "flickr", "photographers who follow each other (LANE's)", "as-is", (7575, 239738)
-        ),
-        Entry(
-            "air-usa", "air traffic in the USA", "Airports",
-            ("usa/raw/usa-airports.edgelist", "usa/raw/labels-usa-airports.txt"),
-            readers.read_air_usa, "as-is", "random", "github.com/leoribeiro/struc2vec",
-            ("Airports", "usa"), (1190, 13599),
-        ),
-        Entry(
-            "ogbn-arxiv", "citations of arXiv papers, 40 subjects", "OGB", _OGB_FILES,
-            readers.read_ogbn_arxiv, "as-is", "public",
-            "snap.stanford.edu/ogb/data/nodeproppred/arxiv.zip",
-        ),
-    )
-}  # fmt: skip
-
-
-def find_entry(name: str) -> Entry:
-    """The entry of a name, or an error that lists the names."""
-    if name not in CATALOG:
-        raise unknown_name("graph", name, CATALOG)
-    return CATALOG[name]
 
 
 def load_graph(name: str, root: Path | None = None, scaling: str = "default") -> Data:
@@ -146,18 +41,7 @@ def load_graph(name: str, root: Path | None = None, scaling: str = "default") ->
     """
     entry = find_entry(name)
     folder = data_root(root)
-    missing = entry.missing(folder)
-    if missing and not folder.is_dir():
-        raise MissingDataError(
-            f"The data folder {folder} does not exist. Set --data-root or GAUG_DATA to the folder"
-            f" of your graphs, or run 'gaug datasets fetch {name}' to make it."
-        )
-    if missing:
-        raise MissingDataError(
-            f"Graph {name!r} is not in the data folder {folder}: {_listed(missing, folder)}"
-            f" {'is' if len(missing) == 1 else 'are'} missing. Run 'gaug datasets fetch {name}',"
-            f" or put the files there by hand (source: {entry.source})."
-        )
+    entry.check(folder)
     data = _cached(entry, folder / entry.folder)
     return with_scaled_features(data, entry.scaling if scaling == "default" else scaling)
 
@@ -184,7 +68,7 @@ def fetch_graph(name: str, root: Path | None = None) -> Path:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 (Path(scratch) / file).replace(path)
     except Exception as error:  # the loaders raise whatever their transport raises
-        wanted = _listed([target / entry.folder / file for file in entry.files], target)
+        wanted = listed([target / entry.folder / file for file in entry.files], target)
         reason = reason_of(error)
         raise MissingDataError(
             f"Graph {name!r} could not be downloaded ({reason}). Get it from {entry.source} and"
@@ -286,14 +170,3 @@ def _load(path: Path) -> Data:
 def _quiet() -> Iterator[None]:
     with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
         yield
-
-
-def _listed(paths: list[Path], root: Path) -> str:
-    """The files by folder, for instance ``Airports/usa/raw/{a.txt, b.txt}``."""
-    by_folder: dict[str, list[str]] = {}
-    for path in paths:
-        by_folder.setdefault(path.parent.relative_to(root).as_posix(), []).append(path.name)
-    return " and ".join(
-        f"{folder}/{names[0]}" if len(names) == 1 else f"{folder}/{{{', '.join(names)}}}"
-        for folder, names in by_folder.items()
-    )
