@@ -143,7 +143,7 @@ _HOMES = {
     "summarize": "gaug.runs.summary",
 }
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605 – one list, not two
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

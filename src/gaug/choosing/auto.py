@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -12,23 +11,20 @@ from torch_geometric.data import Data
 
 from gaug.choosing.candidates import NONE, CandidateList
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.engine import TRIAL_RUNS, TrialRunner, check_validation
+from gaug.choosing.engine import TrialRunner, check_validation
+from gaug.choosing.limits import TIME_BUDGET, TRIAL_RUNS, check_auto
 from gaug.classifier.base import NodeClassifier
 from gaug.classifier.graph_info import GraphInfo
 from gaug.classifier.mended_graph import MendedGraphClassifier
 from gaug.data.config import SplitConfig
 from gaug.data.fitting_split import with_fitting_masks
 from gaug.data.splits import Split
-from gaug.errors import ConfigError
-from gaug.models.spec import Model, ModelSpec
+from gaug.models.spec import Model
 from gaug.runs.executors import Executor, OnProgress, local_executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
-
-#: Seconds for all trials, where nobody says otherwise.
-TIME_BUDGET = 300.0
 
 
 def choose_method(
@@ -56,7 +52,7 @@ def choose_method(
         store: Where runs go on record, and from where they are taken over.
         on_progress: Called now and then with the share of the trials that is done.
     """
-    check_auto(plan.model, time_budget)
+    check_auto(plan.model.name, time_budget)
     graphs = graphs or Graphs()
     plain = NONE.trial(plan)
     check_validation(graphs, plain)
@@ -72,14 +68,6 @@ def choose_method(
     plain = runner.run_one(plain, tell)
     tried = runner.run_all(candidates, lambda done: tell(1 + done))
     return Comparison(plain, [*tried, *candidates.left_out])
-
-
-def check_auto(model: ModelSpec, time_budget: float) -> None:
-    """Raise if nothing can be chosen like that."""
-    if model.name == "mlp":
-        raise ConfigError("auto changes edges, and an mlp looks at none. Choose a GNN as model.")
-    if not 0 < time_budget < math.inf:
-        raise ConfigError(f"time_budget must be above 0 and finite, got {time_budget:g}.")
 
 
 @dataclass(frozen=True)

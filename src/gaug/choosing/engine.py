@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from gaug.choosing.limits import TRIAL_RUNS
 from gaug.choosing.scores import ValidationScores
 from gaug.choosing.trial import Trial
 from gaug.errors import ConfigError, DataError, GaugError
@@ -17,9 +18,6 @@ from gaug.runs.executors import Executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
-
-#: Runs of each trial, where nobody says otherwise.
-TRIAL_RUNS = 3
 
 #: Told how many trials are done, with the parts of those under way.
 OnTrial = Callable[[float], None]
@@ -162,7 +160,7 @@ class TrialRunner:
         except _OutOfTimeError:
             return False
         finally:
-            results.close()  # type: ignore[attr-defined] – it is a generator
+            results.close()
         return True
 
     def _closed(self, batch: _Batch, trial: Trial) -> Trial:

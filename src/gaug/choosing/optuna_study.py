@@ -138,7 +138,7 @@ class OptunaStudy(Proposer):
         ]
 
     def importances(self) -> dict[str, float]:
-        """How much each setting decides the score, adding up to 1; empty where that is not known."""
+        """How much each setting decides the score, adding up to 1; empty if that is not known."""
         done = [t for t in self._by_index().values() if t.state == TrialState.COMPLETE]
         if len({t.value for t in done}) < 2:
             return {}
@@ -274,7 +274,7 @@ def _has_ended(owner: dict[str, Any] | None) -> bool:
     if owner is None or owner["host"] != socket.gethostname():
         return False
     try:
-        return abs(psutil.Process(owner["pid"]).create_time() - owner["begun"]) > 1
+        return bool(abs(psutil.Process(owner["pid"]).create_time() - owner["begun"]) > 1)
     except psutil.NoSuchProcess:
         return True
 

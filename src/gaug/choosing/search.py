@@ -12,22 +12,19 @@ from typing import Any
 
 from gaug.choosing.candidates import NONE, compares_nodes
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.engine import TRIAL_RUNS, OnTrial, TrialRunner, check_validation
+from gaug.choosing.engine import OnTrial, TrialRunner, check_validation
+from gaug.choosing.limits import TRIAL_RUNS, TRIALS, check_search
 from gaug.choosing.optuna_study import OptunaStudy
 from gaug.choosing.trial import Trial
 from gaug.config import Searched, searched_settings
 from gaug.data.config import SplitConfig
 from gaug.errors import ConfigError, TrainingError
-from gaug.methods.registry import METHODS
 from gaug.methods.spec import MethodLike
 from gaug.models.spec import Model
 from gaug.runs.executors import Executor, local_executor
 from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
-
-#: Trials of a search, where nobody says otherwise.
-TRIALS = 30
 
 
 @dataclass(frozen=True)
@@ -167,7 +164,7 @@ def search_settings(
         store: Where runs and the study go on record.
         on_trial: Called now and then with the number of trials done.
     """
-    check_search(plan, trials, trial_runs, timeout)
+    check_search(plan.method.config, trials, trial_runs, timeout)
     graphs = graphs or Graphs()
     plain = NONE.trial(plan)
     check_validation(graphs, plain)
@@ -185,25 +182,6 @@ def search_settings(
         reasons = [trial.failure for trial in comparison.left_out]
         raise TrainingError(f"No trial could be run: {(reasons or ['there was no time'])[-1]}")
     return SearchResult(comparison, study.importances(), name)
-
-
-def check_search(plan: Plan, trials: int, trial_runs: int, timeout: float | None = None) -> None:
-    """Raise if nothing can be searched like that."""
-    if not searched_settings(type(plan.method.config)):
-        raise no_settings(plan.method.name)
-    for name, count in (("trials", trials), ("trial_runs", trial_runs)):
-        if count < 1:
-            raise ConfigError(f"{name} must be at least 1, got {count}.")
-    if timeout is not None and not 0 < timeout < math.inf:
-        raise ConfigError(f"timeout must be above 0 and finite, got {timeout:g}.")
-
-
-def no_settings(method: str) -> ConfigError:
-    """The error for a method that has no settings to search."""
-    others = [name for name in METHODS.names() if searched_settings(METHODS.config_type(name))]
-    return ConfigError(
-        f"Method {method} has no settings to search. Choose from: {', '.join(sorted(others))}."
-    )
 
 
 def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, Searched]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,9 +12,13 @@ from rich.console import Console
 from rich.table import Table
 
 from gaug.cli import options
+from gaug.data.config import SplitConfig
+from gaug.errors import ConfigError
+from gaug.models.spec import ModelSpec
+from gaug.training.config import TrainingConfig
 
 if TYPE_CHECKING:
-    from gaug.runs.plan import Experiment
+    from gaug.runs.plan import Plan
 
 # Random pairs whose scores the picture shows beside those of the edges.
 _SHOWN_PAIRS = 10_000
@@ -48,36 +53,34 @@ def augment(
 
     Labels are not looked at; where there are some, the summary says how the change fits them.
     """
+    source = options.graph_source(
+        graph, edges, features, labels, nodes, columns, make_features, split
+    )
+    plan = options.make_plan(source, data_root, method="gaug-m", settings=settings, seed=seed)
+    options.refuse_control(plan)
+    _refuse_settings_without_use(plan)
     import torch
 
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import writing
     from gaug.data.opening import open_graph
     from gaug.edge_predictors.evaluation import random_pairs
-    from gaug.errors import ConfigError
     from gaug.graph.edges import undirected_pairs
     from gaug.methods.gaug_m.method import GAugM
     from gaug.provenance import software_versions
     from gaug.report.augmentation import check_folder, write_augmentation
-    from gaug.runs.plan import Experiment
 
-    source = options.graph_source(
-        graph, edges, features, labels, nodes, columns, make_features, split
-    )
-    experiment = Experiment.of(source, method="gaug-m", settings=settings or [], seed=seed)
-    if any(part.looks_at_labels for part in experiment.parts.values()):
-        raise ConfigError("It looks at the labels of all nodes: a control for 'gaug train' alone.")
-    _refuse_settings_without_use(experiment)
     check_folder(out, force=force)
     if out.resolve() in source.folders:
         raise ConfigError(f"{out} holds the graph itself. Give another folder to write to.")
-    loaded = open_graph(source, data_root, experiment.data.feature_scaling)
+    loaded = open_graph(source, data_root, plan.data.feature_scaling)
     options.tell_notes(loaded, quiet=quiet)
     data, name = loaded.data, loaded.name
     if not source.in_catalog:
         # Scaling is for the predictor; what is written are the features as their owner has them.
         loaded = open_graph(source, data_root, "as-is")
-    method = GAugM(**experiment.method.to_dict(), predictors=experiment.parts, seed=seed)
+    method = plan.method.build(seed=seed)
+    assert isinstance(method, GAugM)
     with run_progress(f"{name}: edge predictor", 100, quiet=quiet, unit="%") as move:
         method.fit_predictor(data, on_share=lambda share: move(100 * share))
     with run_progress(f"{name}: all pairs", 100, quiet=quiet, unit="%") as move:
@@ -91,9 +94,9 @@ def augment(
     title = f"{name}, predictor {method.config.predictor}"
     made_by = {
         "graph": name,
-        "settings": experiment.method.to_dict(),
-        "predictors": {name: part.to_dict() for name, part in experiment.parts.items()},
-        "data": experiment.data.to_dict(),
+        "settings": plan.config["method"],
+        "predictors": plan.config["predictors"],
+        "data": plan.config["data"],
         "seed": seed,
         "versions": software_versions(),
     }
@@ -138,17 +141,15 @@ def _text(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
 
 
-def _refuse_settings_without_use(experiment: Experiment) -> None:
+def _refuse_settings_without_use(plan: Plan) -> None:
     """Settings of training mean nothing here, nor does the graph for inference."""
-    from gaug.errors import ConfigError
-    from gaug.runs.plan import Experiment
-
-    plain = Experiment.of(experiment.graph)
-    for part in ("model", "training", "split_config"):
-        if getattr(experiment, part) != getattr(plain, part):
-            raise ConfigError(
-                "A setting of model, training or split has no effect on 'gaug augment': leave it"
-                " out, or give it to 'gaug train'."
-            )
-    if getattr(experiment.method, "inference", "modified") != "modified":
+    plain = dataclasses.replace(
+        plan, model=ModelSpec.of("gcn"), training=TrainingConfig(), split_config=SplitConfig()
+    )
+    if plan != plain:
+        raise ConfigError(
+            "A setting of model, training or split has no effect on 'gaug augment': leave it"
+            " out, or give it to 'gaug train'."
+        )
+    if getattr(plan.method.config, "inference", "modified") != "modified":
         raise ConfigError("inference=original has no effect on 'gaug augment': it trains nothing.")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gaug.errors import ConfigError, unknown_name
+from gaug.methods.registry import METHODS
 
 if TYPE_CHECKING:
-    from torch_geometric.data import Data
-
-    from gaug.choosing.trial import MethodChoice
-    from gaug.runs.plan import Experiment
+    from gaug.choosing.comparison import Comparison
+    from gaug.runs.executors import Executor
+    from gaug.runs.graphs import Graphs
+    from gaug.runs.plan import Plan
+    from gaug.runs.store import Store
 
 #: What --method takes besides the names of methods.
 AUTO = "auto"
@@ -25,52 +26,55 @@ TimeBudget = Annotated[
 
 
 def method_to_begin_with(method: str, model: str, time_budget: float | None) -> str:
-    """The method to describe an experiment with: no augmentation, until one is chosen."""
+    """The method to make a plan with: no augmentation, until one is chosen."""
     if method != AUTO:
         if time_budget is not None:
             raise ConfigError("--time-budget goes with --method auto.")
-        from gaug.methods.registry import METHODS
-
         if method not in METHODS:
             raise unknown_name("method", method, [*METHODS, AUTO])
         return method
-    from gaug.choosing.auto import TIME_BUDGET, check_auto
+    from gaug.choosing.limits import TIME_BUDGET, check_auto
 
     check_auto(model, TIME_BUDGET if time_budget is None else time_budget)
     return "none"
 
 
 def choose(
-    experiment: Experiment,
-    data: Data,
+    plan: Plan,
     time_budget: float | None,
-    what: str,
     *,
+    graphs: Graphs,
+    executor: Executor,
+    store: Store,
     quiet: bool,
-) -> tuple[Experiment, MethodChoice]:
-    """The experiment with the method that validation nodes choose, and what it was chosen from.
+) -> Comparison:
+    """What validation nodes choose, and what it was chosen from.
 
     Args:
-        experiment: Everything but the method.
-        data: Its graph with the masks of its split.
+        plan: Everything but the method.
         time_budget: Seconds for all trials.
-        what: What to call it beside the progress.
+        graphs: Graphs that were loaded before.
+        executor: Where to run.
+        store: Where runs go on record.
         quiet: Whether to show no progress.
     """
-    from gaug.choosing.auto import TIME_BUDGET, choose_method
+    from gaug.choosing.auto import choose_method
+    from gaug.choosing.limits import TIME_BUDGET
     from gaug.cli.progress import run_progress
-    from gaug.models.spec import ModelSpec
-    from gaug.training.task import Task
 
-    with run_progress(f"{what}: trials", 100, quiet=quiet, unit="%") as move:
-        choice = choose_method(
-            Task.of(data).to(experiment.device),
-            ModelSpec.of(experiment.model),
-            experiment.training,
+    name = graphs.load(plan).name
+    with run_progress(f"{name}: trials", 100, quiet=quiet, unit="%") as move:
+        return choose_method(
+            plan,
             time_budget=TIME_BUDGET if time_budget is None else time_budget,
-            seed=experiment.seed,
-            threads=experiment.threads,
+            graphs=graphs,
+            executor=executor,
+            store=store,
             on_progress=lambda share: move(100 * share),
         )
-    chosen = choice.chosen.candidate
-    return dataclasses.replace(experiment, method=chosen.config, parts=chosen.parts), choice
+
+
+def choice_text(comparison: Comparison) -> str:
+    """What was tried, and what follows from it."""
+    end = "" if comparison.helps else "\nThe graph stays as it is."
+    return f"{comparison}{end}"

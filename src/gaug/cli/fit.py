@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import sys
 import time
@@ -17,10 +18,8 @@ from rich.console import Console
 from gaug.cli import choosing, options
 
 if TYPE_CHECKING:
-    from torch_geometric.data import Data
-
     from gaug.data.loaded import LoadedGraph
-    from gaug.runs.plan import Experiment
+    from gaug.runs.plan import Plan
 
 
 def fit(
@@ -51,6 +50,7 @@ def fit(
     columns: options.Columns = None,
     make_features: options.MakeFeatures = None,
     data_root: options.DataRoot = None,
+    store: options.StoreUrl = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -59,98 +59,102 @@ def fit(
 
     The epoch is chosen on validation nodes. Nodes without a label are what to predict.
     """
-    from gaug.classifier.files import DESCRIPTION, check_target
-    from gaug.cli.graphs import read_graph
-    from gaug.cli.progress import run_progress
-    from gaug.cli.writing import writing
-    from gaug.data.fitting_split import with_fitting_masks
-    from gaug.errors import ConfigError, DataError
-    from gaug.methods.spec import MethodSpec
-    from gaug.runs.plan import Experiment
-
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
-    experiment = Experiment.of(
+    plan = options.make_plan(
         source,
+        data_root,
         model=model,
         method=choosing.method_to_begin_with(method, model, time_budget),
-        settings=settings or [],
+        settings=settings,
         split=split,
         seed=seed,
         threads=threads,
         device=device,
     )
-    if MethodSpec(experiment.method, experiment.parts).looks_at_labels:
-        raise ConfigError("It looks at the labels of all nodes: a control for 'gaug train' alone.")
+    options.refuse_control(plan)
+    from gaug.classifier.files import DESCRIPTION, check_target
+    from gaug.cli.graphs import read_graph
+    from gaug.cli.progress import run_progress
+    from gaug.cli.writing import writing
+    from gaug.errors import DataError
+    from gaug.runs.executors import local_executor
+    from gaug.runs.graphs import Graphs
+    from gaug.runs.store import Store
+
     check_target(out)
     if (out / DESCRIPTION).exists() and not force:
         raise DataError(
             f"There is a model in {out}. Give another folder, or --force to replace it."
         )
-    loaded, info = read_graph(source, data_root, experiment.data.feature_scaling)
+    loaded, info = read_graph(source, data_root, plan.data.feature_scaling)
     options.tell_notes(loaded, quiet=quiet)
-    data, split_name = _with_split(loaded, experiment)
-    choice = None
+    plan = _with_split(plan, loaded)
+    graphs = Graphs(data_root)
+    nodes_of = graphs.split(plan)
+    comparison = None
     if method == choosing.AUTO:
-        data = with_fitting_masks(data, seed=seed)
-        experiment, choice = choosing.choose(
-            experiment, data, time_budget, loaded.name, quiet=quiet
-        )
+        with options.resumable(), local_executor(1) as executor:
+            comparison = choosing.choose(
+                plan,
+                time_budget,
+                graphs=graphs,
+                executor=executor,
+                store=Store(store),
+                quiet=quiet,
+            )
+        plan = comparison.chosen.plan
         if not as_json:
-            Console(soft_wrap=True, highlight=False).print(str(choice), markup=False)
-    estimator = MethodSpec(experiment.method, experiment.parts).build(
-        model=experiment.model, training=experiment.training, seed=seed
-    )
-    epochs = estimator.max_epochs(experiment.training.epochs)
+            Console(soft_wrap=True, highlight=False).print(
+                choosing.choice_text(comparison), markup=False
+            )
+    estimator = plan.method.build(model=plan.model, training=plan.training, seed=seed)
+    epochs = estimator.max_epochs(plan.training.epochs)
     begun = time.perf_counter()
     with (
         warnings_as_lines(),
-        run_progress(
-            f"{loaded.name}, {model}, {experiment.method.name}",
-            epochs,
-            quiet=quiet,
-            unit="epochs",
-        ) as move,
+        run_progress(f"{loaded.name}, {plan}", epochs, quiet=quiet, unit="epochs") as move,
     ):
-        fitted = estimator.fit(data.to(device), info=info, threads=threads, on_epoch=move)
+        data = nodes_of.apply(loaded.data).to(device)
+        fitted = estimator.fit(data, info=info, threads=threads, on_epoch=move)
     seconds = time.perf_counter() - begun
     with writing("folder", out):
         fitted.save(out)
-    facts = fitted.summary
+    found = fitted.summary
     summary: dict[str, Any] = {
         "out": str(out),
         "graph": loaded.name,
         "model": model,
-        "method": experiment.method.name,
-        "split": split_name,
-        "config": experiment.config,
-        "val_score": facts.val_score,
-        "test_score": facts.test_score,
-        "best_epoch": facts.best_epoch,
-        "epochs": facts.epochs,
+        "method": plan.method.name,
+        "split": nodes_of.name,
+        "config": plan.config,
+        "val_score": found.val_score,
+        "test_score": found.test_score,
+        "best_epoch": found.best_epoch,
+        "epochs": found.epochs,
         "seconds": seconds,
-        "warning": facts.warning,
+        "warning": found.warning,
     }
-    if choice is not None:
-        summary["auto"] = choice.to_dict()
+    if comparison is not None:
+        summary["auto"] = comparison.to_dict()
     if as_json:
         print(json.dumps(summary))
     else:
         _print(summary, out)
 
 
-def _with_split(loaded: LoadedGraph, experiment: Experiment) -> tuple[Data, str]:
-    """The graph with the split that was asked for; without one, fit settles it."""
+def _with_split(plan: Plan, loaded: LoadedGraph) -> Plan:
+    """The plan with its graph and split; without one that is asked for, all labeled nodes."""
     from gaug.data.config import SplitConfig
-    from gaug.data.opening import split_graph
+    from gaug.data.fitting_split import with_fitting_masks
+    from gaug.data.splits import Split
 
-    data = loaded.data
-    kind = experiment.split
-    if kind is None and experiment.split_config != SplitConfig():
-        kind = loaded.default_split
-    if kind is None:
-        return data, "public" if data.get("train_mask") is not None else "all labeled nodes"
-    split = split_graph(loaded, kind, experiment.split_config)
-    return split.apply(data), split.name
+    plan = dataclasses.replace(plan, graph=loaded)
+    if plan.split is not None or plan.split_config != SplitConfig():
+        return plan
+    name = "public" if loaded.data.get("train_mask") is not None else "all labeled nodes"
+    validate = plan.training.selection == "validation"
+    masked = with_fitting_masks(loaded.data, validate=validate, seed=plan.seed)
+    return dataclasses.replace(plan, split=Split.of_masks(masked, name))
 
 
 def _print(summary: dict[str, Any], out: Path) -> None:

@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 
 from gaug.cli import options
+from gaug.errors import ConfigError
+from gaug.models.spec import ModelSpec
 
 
 def inspect(
@@ -35,6 +37,7 @@ def inspect(
     columns: options.Columns = None,
     make_features: options.MakeFeatures = None,
     data_root: options.DataRoot = None,
+    store: options.StoreUrl = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -47,37 +50,38 @@ def inspect(
     options.check_runs(runs)
     if picture is not None:
         options.check_picture(picture)
-    from gaug.cli.progress import run_progress
-    from gaug.cli.writing import writing
-    from gaug.data.opening import open_graph
-    from gaug.errors import ConfigError
-    from gaug.inspection.inspect import NUM_MODELS, inspect_graph
-    from gaug.models.config import GCNConfig
-    from gaug.report.inspection import draw_inspection, inspection_lines
-    from gaug.runs.plan import Experiment
-
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
-    experiment = Experiment.of(
-        source, settings=settings or [], split=split, seed=seed, threads=threads, device=device
+    plan = options.make_plan(
+        source,
+        data_root,
+        settings=settings,
+        split=split,
+        seed=seed,
+        threads=threads,
+        device=device,
     )
-    if experiment.model != GCNConfig():
+    if plan.model != ModelSpec.of("gcn"):
         raise ConfigError(
             "A setting of a model has no effect on 'gaug inspect', which compares models as they"
             " are: leave it out, or give it to 'gaug train'."
         )
-    loaded = open_graph(source, data_root, experiment.data.feature_scaling)
+    from gaug.cli.progress import run_progress
+    from gaug.cli.writing import writing
+    from gaug.inspection.inspect import NUM_MODELS, inspect_plan
+    from gaug.report.inspection import draw_inspection, inspection_lines
+    from gaug.runs.graphs import Graphs
+    from gaug.runs.store import Store
+
+    graphs = Graphs(data_root)
+    loaded = graphs.load(plan)
     options.tell_notes(loaded, quiet=quiet)
     with run_progress(loaded.name, NUM_MODELS * runs, quiet=quiet or quick) as move:
-        found = inspect_graph(
-            loaded,
-            split=split,
-            split_config=experiment.split_config,
+        found = inspect_plan(
+            plan,
             train=not quick,
-            training=experiment.training,
             runs=runs,
-            seed=seed,
-            threads=threads,
-            device=device,
+            graphs=graphs,
+            store=None if quick else Store(store),
             on_progress=move,
         )
     if picture is not None:
@@ -89,5 +93,8 @@ def inspect(
     console = Console(soft_wrap=True, highlight=False)
     for line in inspection_lines(found):
         console.print(line, markup=False)
+    for candidate in found.advice.candidates if found.advice is not None else ():
+        settings_of = "".join(f" --set {text}" for text in candidate.changed)
+        console.print(f"  try --method {candidate.config.name}{settings_of}", markup=False)
     if picture is not None:
         console.print(f"Picture: {picture}", markup=False)

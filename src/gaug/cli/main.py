@@ -15,7 +15,7 @@ from gaug.cli.fit import fit
 from gaug.cli.inspect import inspect
 from gaug.cli.predict import predict
 from gaug.cli.remedies import with_remedy
-from gaug.cli.reproduce import reproduce_app
+from gaug.cli.reproduce import reproduce
 from gaug.cli.search import search
 from gaug.cli.settings import settings
 from gaug.cli.train import train
@@ -36,7 +36,7 @@ app.command()(search)
 app.command()(fit)
 app.command()(predict)
 app.command()(settings)
-app.add_typer(reproduce_app, name="reproduce")
+app.command()(reproduce)
 
 
 def _print_version(value: bool) -> None:

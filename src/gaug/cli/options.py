@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaug.errors import ConfigError, unknown_name
+from gaug.errors import ConfigError
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
 
 if TYPE_CHECKING:
-    from gaug.data.config import SplitConfig
+    from gaug.data import splits
     from gaug.data.loaded import LoadedGraph
     from gaug.data.source import GraphSource
-    from gaug.studies.conditions import Conditions
+    from gaug.runs.plan import Plan
 
 
 class _State:
@@ -169,6 +169,38 @@ def graph_source(
     return GraphSource(graph, files)
 
 
+def make_plan(
+    source: GraphSource,
+    data_root: Path | None,
+    *,
+    model: str = "gcn",
+    method: str = "none",
+    settings: list[str] | None = None,
+    split: str | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    device: str = "cpu",
+) -> Plan:
+    """The plan that the options say together; everything that can be wrong is told by now."""
+    from gaug.data.config import check_split
+    from gaug.runs.plan import Plan
+
+    plan = Plan.of(
+        source,
+        model=model,
+        method=method,
+        settings=settings or [],
+        split=split,
+        seed=seed,
+        threads=threads,
+        device=device,
+    )
+    source.check(data_root)
+    if split is not None:
+        check_split(split)
+    return plan
+
+
 def tell_notes(loaded: LoadedGraph, *, quiet: bool) -> None:
     """Say on standard error what was done to a graph on the way in."""
     if not quiet:
@@ -176,15 +208,12 @@ def tell_notes(loaded: LoadedGraph, *, quiet: bool) -> None:
             print(f"{loaded.name}: {note}", file=sys.stderr)
 
 
-def tell_split(loaded: LoadedGraph, split: str | None, config: SplitConfig, *, quiet: bool) -> None:
+def tell_split(loaded: LoadedGraph, split: splits.Split, *, quiet: bool) -> None:
     """Say on standard error how many nodes have which part."""
-    from gaug.data.opening import split_graph
-
-    parts = split_graph(loaded, split, config)
     if not quiet:
         print(
-            f"{loaded.name}: {parts.train.numel():,} nodes train, {parts.val.numel():,} validate"
-            f" and {parts.test.numel():,} test (split {parts.name}).",
+            f"{loaded.name}: {split.train.numel():,} nodes train, {split.val.numel():,} validate"
+            f" and {split.test.numel():,} test (split {split.name}).",
             file=sys.stderr,
         )
 
@@ -201,6 +230,15 @@ def resumable() -> Iterator[None]:
             file=sys.stderr,
         )
         raise typer.Exit(130) from None
+
+
+def refuse_control(plan: Plan) -> None:
+    """Raise where a method looks at the labels of all nodes, and nothing honest would come out."""
+    if plan.method.looks_at_labels:
+        raise ConfigError(
+            "A predictor that looks at the labels of all nodes is a control for 'gaug train', no"
+            " method."
+        )
 
 
 def check_runs(runs: int) -> None:
@@ -227,24 +265,8 @@ def sensible_workers(workers: int | None, runs: int) -> int:
     return max(1, min(cores, runs // 4))
 
 
-def conditions(
-    store: str | None, runs: int, workers: int | None, data_root: Path | None, seed: int
-) -> Conditions:
-    """How the runs of a study are done, as asked."""
-    from gaug.runs.store import Store
-    from gaug.studies.conditions import Conditions
-
-    return Conditions(Store(store), runs, sensible_workers(workers, runs), data_root, seed)
-
-
-def some_of(kind: str, chosen: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of a list that is separated by commas, or all."""
-    if chosen is None:
-        return known
-    names = tuple(name.strip() for name in chosen.split(",") if name.strip())
-    for name in names:
-        if name not in known:
-            raise unknown_name(kind, name, known)
-    if not names:
-        raise unknown_name(kind, chosen, known)
-    return names
+def some_of(names: str | None) -> tuple[str, ...] | None:
+    """The names of a list that is separated by commas; None where nothing is given."""
+    if names is None:
+        return None
+    return tuple(name.strip() for name in names.split(",") if name.strip())

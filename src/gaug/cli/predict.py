@@ -40,7 +40,7 @@ def predict(
     from gaug.errors import ConfigError
     from gaug.methods.loading import load
     from gaug.report.predictions import write_predictions
-    from gaug.runs.plan import check_device
+    from gaug.runs.graphs import check_device
 
     check_device(device)
     classifier = load(model)

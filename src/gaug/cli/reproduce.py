@@ -2,31 +2,124 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from pathlib import Path
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
+from rich.console import Console
 
-from gaug.cli.figure2 import figure2
-from gaug.cli.figure5 import figure5
-from gaug.cli.table2 import table2
-from gaug.cli.table3 import table3
-from gaug.errors import unknown_name
+from gaug.cli import options
+from gaug.errors import ConfigError
+from gaug.studies.registry import STUDIES, find_study
 
 
-class _Studies(TyperGroup):
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in self.commands:
-            raise unknown_name("table or figure", args[0], self.commands)
-        return super().resolve_command(ctx, args)
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(STUDIES)}.")],
+    graphs: Annotated[
+        str | None, typer.Option(help="Only these graphs, separated by commas.")
+    ] = None,
+    models: Annotated[
+        str | None, typer.Option(help="Only these models, separated by commas.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Only these methods, separated by commas.")
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option("--runs", "-n", help="Runs of each cell, 30 or 10 by default.")
+    ] = None,
+    settings: Annotated[
+        str | None,
+        typer.Option(
+            help="Where settings of methods come from: default; published, by the paper's authors,"
+            " who chose them by test score; search, on validation nodes. By default the study's"
+            " own way.",
+        ),
+    ] = None,
+    trial_runs: Annotated[int, typer.Option(help="Runs of each setting that a search tries.")] = 3,
+    time_budget: Annotated[
+        float | None, typer.Option(help="Seconds after which no more is run.")
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="How to print: markdown, latex, csv or json.")
+    ] = "markdown",
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Write it there as well: .md, .tex, .csv or .json for the numbers, .png, .svg or"
+            " .pdf for the picture of a figure. Repeatable.",
+        ),
+    ] = None,
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    data_root: options.DataRoot = None,
+    store: options.StoreUrl = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Make a table or figure of the paper, its numbers beside ours.
 
+    Runs that are on record are not done again, so an interrupted command goes on where it was. The
+    authors' splits are used where the data folder has them as splits/NAME.npz. Cells whose run
+    takes over 60 seconds get 10 runs; a cell that fails says so in its place.
+    """
+    if trial_runs < 1:
+        raise ConfigError(f"trial_runs must be at least 1, got {trial_runs}.")
+    if time_budget is not None and not 0 < time_budget < math.inf:
+        raise ConfigError(f"time_budget must be above 0 and finite, got {time_budget:g}.")
+    if runs is not None:
+        options.check_runs(runs)
+    study = find_study(name)
+    from gaug.cli.progress import run_progress
+    from gaug.cli.writing import this_command, write_text, writing
+    from gaug.drawing.picture import PICTURE_SUFFIXES
+    from gaug.drawing.table import FORMAT_OF_SUFFIX, FORMATS, render
+    from gaug.errors import unknown_name
+    from gaug.runs.executors import local_executor
+    from gaug.runs.graphs import Graphs
+    from gaug.runs.store import Store
+    from gaug.studies.engine import run_cells
+    from gaug.studies.study import StudyOptions
 
-reproduce_app = typer.Typer(
-    cls=_Studies,
-    help="Make a table or figure of the paper, its numbers beside ours.",
-    no_args_is_help=True,
-)
-reproduce_app.command()(table2)
-reproduce_app.command()(table3)
-reproduce_app.command()(figure2)
-reproduce_app.command()(figure5)
+    if form not in FORMATS:
+        raise unknown_name("format", form, FORMATS)
+    for path in out or ():
+        endings = [*FORMAT_OF_SUFFIX, *(PICTURE_SUFFIXES if study.draw is not None else ())]
+        if path.suffix not in endings:
+            raise ConfigError(f"{path} must end in {', '.join(endings)}.")
+    asked = StudyOptions(
+        runs=runs,
+        graphs=options.some_of(graphs),
+        models=options.some_of(models),
+        methods=options.some_of(methods),
+        settings=settings,
+        seed=seed,
+        root=data_root,
+    )
+    study.check(asked)
+    cells = study.cells(asked)
+    opened, held = Store(store), Graphs(data_root)
+    num_runs = sum(len(cell.runs) for cell in cells)
+    with (
+        options.resumable(),
+        local_executor(options.sensible_workers(workers, num_runs)) as executor,
+        run_progress(name, 100, quiet=quiet, unit="%") as move,
+    ):
+        results = run_cells(
+            cells,
+            store=opened,
+            graphs=held,
+            executor=executor,
+            trial_runs=trial_runs,
+            time_budget=math.inf if time_budget is None else time_budget,
+            on_work=lambda done, total: move(100 * done / total if total else 100),
+        )
+    table = study.table(results, held)
+    table = table.with_note(f"Made by `{this_command()}`.")
+    for path in out or ():
+        if path.suffix in FORMAT_OF_SUFFIX:
+            write_text(render(table, FORMAT_OF_SUFFIX[path.suffix]), path)
+        else:
+            with writing("picture", path):
+                study.draw(results, held, path)
+    Console(soft_wrap=True, highlight=False).print(render(table, form).rstrip("\n"), markup=False)

@@ -13,7 +13,6 @@ from gaug.cli.choosing import AUTO
 
 if TYPE_CHECKING:
     from gaug.choosing.search import SearchResult
-    from gaug.runs.store import RunRecord
 
 # Trials that are shown to a person.
 _SHOWN = 5
@@ -26,7 +25,12 @@ def search(
         str, typer.Option(help="What to search: gaug-m, gaug-o, dropedge, adaedge or bgcn.")
     ] = "gaug-m",
     trials: Annotated[int, typer.Option(help="Settings to try.")] = 30,
-    trial_runs: Annotated[int, typer.Option(help="Runs of each, in one process.")] = 3,
+    trial_runs: Annotated[
+        int, typer.Option(help="Runs of each; hopeless ones are given up after the first.")
+    ] = 3,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which no more is tried.")
+    ] = None,
     runs: Annotated[
         int, typer.Option("--runs", "-n", help="Runs of the best settings, for the test score.")
     ] = 10,
@@ -50,70 +54,71 @@ def search(
 ) -> None:
     """Search the settings of a method by Optuna, on validation nodes.
 
-    What --set gives stays as it is; 'gaug settings METHOD' shows what else is searched. Every run
-    goes on record, and the same command goes on where it was interrupted. Test scores have no part
-    in the choice, and are shown for the best settings and for no augmentation alone.
+    What --set gives stays as it is; 'gaug settings METHOD' shows what else is searched. The study
+    lives beside the run records, so the same command goes on where it was interrupted, several
+    processes can share a search, and optuna-dashboard shows it. Test scores have no part in the
+    choice, and are shown for the best settings and for no augmentation alone.
     """
-    from gaug.choosing.search import (
-        check_search,
-        no_settings,
-        search_settings,
-        without_augmentation,
-    )
-    from gaug.cli.progress import run_progress
-    from gaug.data.opening import open_graph
-    from gaug.runs.plan import Experiment, run_experiment, summarize
-    from gaug.runs.store import Store
+    from gaug.choosing.limits import check_search, no_settings
 
     options.check_runs(runs)
     if method == AUTO:
         raise no_settings(method)
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
-    experiment = Experiment.of(
+    plan = options.make_plan(
         source,
+        data_root,
         model=model,
         method=method,
-        settings=settings or [],
+        settings=settings,
         split=split,
         seed=seed,
         threads=threads,
         device=device,
     )
-    check_search(experiment, trials, trial_runs)
-    opened = Store(store)
-    loaded = open_graph(source, data_root, experiment.data.feature_scaling)
+    check_search(plan.method.config, trials, trial_runs, timeout)
+    spread_over = options.sensible_workers(workers, trials * trial_runs)
+    from gaug.choosing.search import search_settings
+    from gaug.cli.progress import run_progress
+    from gaug.runs.execute import execute
+    from gaug.runs.executors import local_executor
+    from gaug.runs.graphs import Graphs
+    from gaug.runs.store import Store
+    from gaug.runs.summary import summarize
+
+    opened, graphs = Store(store), Graphs(data_root)
+    opened.check_writable()
+    loaded = graphs.load(plan)
     options.tell_notes(loaded, quiet=quiet)
     if not source.in_catalog:
-        options.tell_split(loaded, split, experiment.split_config, quiet=quiet)
-    with options.resumable():
-        what = f"{loaded.name}, {model}, {method}"
-        with run_progress(what, trials, quiet=quiet, unit="trials") as move:
+        options.tell_split(loaded, graphs.split(plan), quiet=quiet)
+    with options.resumable(), local_executor(spread_over) as executor:
+        with run_progress(f"{loaded.name}, {plan}", trials, quiet=quiet, unit="trials") as move:
             result = search_settings(
-                experiment,
-                loaded,
+                plan,
                 fixed=[
                     text.partition("=")[0].strip().rpartition(".")[2] for text in settings or []
                 ],
                 trials=trials,
                 trial_runs=trial_runs,
+                timeout=timeout,
+                graphs=graphs,
+                executor=executor,
                 store=opened,
-                root=data_root,
                 on_trial=move,
             )
-        tested: list[list[RunRecord]] = []
-        for chosen in (result.experiment, without_augmentation(experiment)):
-            what = f"{loaded.name}, {model}, {chosen.method.name}"
-            with run_progress(what, runs, quiet=quiet) as move:
+        tested = []
+        for chosen in (result.plan, result.comparison.plain.plan):
+            with run_progress(f"{loaded.name}, {chosen}", runs, quiet=quiet) as move:
                 tested.append(
-                    run_experiment(
+                    execute(
                         chosen,
                         runs=runs,
-                        workers=options.sensible_workers(workers, runs),
-                        root=data_root,
+                        executor=executor,
                         store=opened,
+                        graphs=graphs,
                         resume=True,
                         on_progress=move,
-                        loaded=loaded,
                     )
                 )
     best, plain = map(summarize, tested)
@@ -121,33 +126,29 @@ def search(
         print(json.dumps(_as_json(result, best, plain)))
     else:
         _print(result, best, plain)
-        if result.gain > 0:
+        if result.comparison.gain > 0:
             given = [f"--set {text}" for text in settings or []]
             given += [f"--split {split}"] if split else []
             given += [f"--seed {seed}"] if seed else []
-            found = [f"--set {setting}" for setting in str(result.best).split()]
+            found = [f"--set {name}={value}" for name, value in result.best.settings.items()]
             line = " ".join([f"--model {model} --method {method}", *given, *found])
             print(f"To train with them: {line}")
 
 
 def _as_json(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
+    comparison = result.comparison
+    assert comparison.plain.scores is not None
     return {
         "best": best,
         "none": plain,
-        "settings": result.best.settings,
-        "verdict": result.verdict(),
-        "gain": result.gain,
-        "spread": result.chance,
-        "none_val_scores": list(result.plain.values),
-        "trials": [
-            {
-                "settings": trial.settings,
-                "val_scores": list(trial.scores.values) if trial.scores else None,
-                "val_mean": trial.scores.mean if trial.scores else None,
-                "failure": trial.failure,
-            }
-            for trial in result.trials
-        ],
+        "settings": dict(result.best.settings),
+        "verdict": comparison.verdict(),
+        "gain": result.best.mean - comparison.plain.mean,
+        "spread": comparison.chance(result.best),
+        "none_val_scores": list(comparison.plain.scores.values),
+        "importances": result.importances,
+        "study": result.study,
+        "trials": [trial.to_dict() for trial in result.trials],
     }
 
 
@@ -155,17 +156,22 @@ def _print(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) ->
     console = Console(soft_wrap=True, highlight=False)
     ranked = result.ranked()
     failed = [trial for trial in result.trials if trial.failure]
+    pruned = [trial for trial in result.trials if trial.pruned]
     console.print(
         f"{best['graph']}, {best['model']}, method {best['method']}: {len(result.trials)} trials,"
-        f" {len(ranked)} different settings",
+        f" {len(pruned)} given up early, {len(ranked)} different settings",
         markup=False,
     )
     for trial in ranked[:_SHOWN]:
-        console.print(f"  validation {trial.scores}  {trial}", markup=False)
-    console.print(f"  validation {result.plain}  no augmentation", markup=False)
+        text = " ".join(f"{name}={value}" for name, value in trial.settings.items())
+        console.print(f"  validation {trial.scores}  {text}", markup=False)
+    console.print(f"  validation {result.comparison.plain.scores}  no augmentation", markup=False)
     if failed:
         console.print(f"  {len(failed)} could not be run: {failed[-1].failure}", markup=False)
-    console.print(result.verdict(), markup=False)
+    if result.importances:
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in result.importances.items())
+        console.print(f"  what matters: {shares}", markup=False)
+    console.print(result.comparison.verdict(), markup=False)
     for name, summary in (("the first of these", best), ("no augmentation", plain)):
         spread = f" ± {summary['test_std']:.1f}" if summary["runs"] > 1 else ""
         runs = f"{summary['runs']} run{'s' if summary['runs'] > 1 else ''}"

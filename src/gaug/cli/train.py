@@ -11,7 +11,7 @@ from rich.console import Console
 from gaug.cli import choosing, options
 
 if TYPE_CHECKING:
-    from gaug.runs.store import RunRecord
+    from gaug.runs.record import RunRecord
 
 
 def train(
@@ -49,66 +49,77 @@ def train(
     The epoch is chosen on validation nodes; the test score is read once. Every finished run goes
     on record; Ctrl-C keeps the finished ones.
     """
-    from gaug.cli.progress import run_progress
-    from gaug.data.opening import open_graph, split_graph
-    from gaug.runs.plan import Experiment, run_experiment, summarize
-    from gaug.runs.store import Store
-    from gaug.runs.summary import warnings_of
-
+    options.check_runs(runs)
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
-    experiment = Experiment.of(
+    plan = options.make_plan(
         source,
+        data_root,
         model=model,
         method=choosing.method_to_begin_with(method, model, time_budget),
-        settings=settings or [],
+        settings=settings,
         split=split,
         seed=seed,
         threads=threads,
         device=device,
     )
+    spread_over = options.sensible_workers(workers, runs)
+    from gaug.cli.progress import run_progress
+    from gaug.runs.execute import execute
+    from gaug.runs.executors import local_executor
+    from gaug.runs.graphs import Graphs
+    from gaug.runs.store import Store
+    from gaug.runs.summary import summarize, warnings_of
+
+    opened = Store(store)
+    opened.check_writable()
+    graphs = Graphs(data_root)
+    loaded = graphs.load(plan)
+    options.tell_notes(loaded, quiet=quiet)
+    if not source.in_catalog:
+        options.tell_split(loaded, graphs.split(plan), quiet=quiet)
     records: list[RunRecord] = []
     taken_over: list[float] = []
     interrupted = False
-    opened = Store(store)
-    loaded = open_graph(source, data_root, experiment.data.feature_scaling)
-    options.tell_notes(loaded, quiet=quiet)
-    if not source.in_catalog:
-        options.tell_split(loaded, split, experiment.split_config, quiet=quiet)
-    choice = None
-    if method == choosing.AUTO:
-        options.check_runs(runs)
-        opened.check_writable()
-        split_data = split_graph(loaded, split, experiment.split_config).apply(loaded.data)
-        experiment, choice = choosing.choose(
-            experiment, split_data, time_budget, loaded.name, quiet=quiet
-        )
-        if not as_json:
-            Console(soft_wrap=True, highlight=False).print(str(choice), markup=False)
-    what = f"{loaded.name}, {model}, {experiment.method.name}"
-    with run_progress(what, runs, quiet=quiet) as move:
-
-        def tell(done: float) -> None:
-            if not taken_over:
-                taken_over.append(done)  # what is told first
-            move(done)
-
+    comparison = None
+    with local_executor(spread_over) as executor:
         try:
-            run_experiment(
-                experiment,
-                runs=runs,
-                workers=options.sensible_workers(workers, runs),
-                root=data_root,
-                store=opened,
-                resume=resume,
-                keep_history=history,
-                on_progress=tell,
-                records=records,
-                loaded=loaded,
-            )
+            if method == choosing.AUTO:
+                comparison = choosing.choose(
+                    plan,
+                    time_budget,
+                    graphs=graphs,
+                    executor=executor,
+                    store=opened,
+                    quiet=quiet,
+                )
+                plan = comparison.chosen.plan
+                resume = True  # the trials of what was chosen are its first runs
+                if not as_json:
+                    Console(soft_wrap=True, highlight=False).print(
+                        choosing.choice_text(comparison), markup=False
+                    )
+            with run_progress(f"{loaded.name}, {plan}", runs, quiet=quiet) as move:
+
+                def tell(done: float) -> None:
+                    if not taken_over:
+                        taken_over.append(done)  # what is told first
+                    move(done)
+
+                execute(
+                    plan,
+                    runs=runs,
+                    executor=executor,
+                    store=opened,
+                    graphs=graphs,
+                    resume=resume,
+                    keep_history=history,
+                    on_progress=tell,
+                    records=records,
+                )
         except KeyboardInterrupt:
             interrupted = True
     errors = Console(stderr=True, soft_wrap=True, highlight=False)
-    if resume and taken_over and not quiet:
+    if resume and comparison is None and taken_over and not quiet:
         where = "on record with a history" if history else "on record"
         errors.print(f"gaug: {taken_over[0]:.0f} of {runs} runs were {where}.", markup=False)
     for warning in warnings_of(records):
@@ -122,8 +133,8 @@ def train(
         )
     if records:
         summary = summarize(sorted(records, key=lambda record: record.run))
-        if choice is not None:
-            summary["auto"] = choice.to_dict()
+        if comparison is not None:
+            summary["auto"] = comparison.to_dict()
         if as_json:
             print(json.dumps(summary))
         else:
@@ -146,7 +157,7 @@ def print_summary(summary: dict[str, Any], store: str) -> None:
             spread = f" ± {summary[f'{part}_std']:.1f}" if runs > 1 else ""
             console.print(f"  {title}  {summary[f'{part}_mean']:.1f}{spread}")
     console.print(
-        f"  {summary['seconds_per_run']:.1f} s and {summary['peak_memory_mb']:,.0f} MB a run;"
+        f"  {summary['seconds_per_run']:.1f} s and {summary['peak_memory_mb']:,.0f} MB per run;"
         f" on record in {store}",
         markup=False,
     )

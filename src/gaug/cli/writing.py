@@ -8,8 +8,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Console
-
 from gaug.errors import DataError
 
 
@@ -27,11 +25,9 @@ def writing(what: str, path: Path) -> Iterator[None]:
         raise DataError(f"The {what} {path} cannot be written: {error.strerror}.") from error
 
 
-def print_and_write(text: str, out: Path | None) -> None:
-    """Print Markdown as it is, and write it to a file where asked."""
+def write_text(text: str, out: Path) -> None:
+    """Write a text whole or not at all."""
     from gaug.data.folders import written_atomically
 
-    if out is not None:
-        with writing("table", out), written_atomically(out) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    Console(soft_wrap=True, highlight=False).print(text, markup=False)
+    with writing("file", out), written_atomically(out) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -45,6 +45,12 @@ class Split:
     val: Tensor
     test: Tensor
 
+    @classmethod
+    def of_masks(cls, data: Data, name: str) -> Split:
+        """The split that the masks of a graph say; a part may be empty."""
+        parts = (data[f"{part}_mask"].cpu().nonzero().flatten() for part in PARTS)
+        return cls(name, *parts)
+
     @property
     def hash(self) -> str:
         """A short fingerprint of the three sets of ids."""

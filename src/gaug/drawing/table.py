@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import statistics
@@ -77,6 +78,10 @@ class Table:
     notes: Sequence[str] = ()
     details: Sequence[Table] = field(default_factory=tuple)
 
+    def with_note(self, note: str) -> Table:
+        """The table with one more sentence below it."""
+        return dataclasses.replace(self, notes=[*self.notes, note])
+
 
 def render(table: Table, form: str) -> str:
     """A table as text.
@@ -129,10 +134,7 @@ def _latex(table: Table) -> str:
 
 def _csv(table: Table) -> str:
     scored = {
-        place
-        for row in table.rows
-        for place, value in enumerate(row)
-        if isinstance(value, Scores)
+        place for row in table.rows for place, value in enumerate(row) if isinstance(value, Scores)
     }
     names = ("mean", "std", "runs", "paper_mean", "paper_std", "failure")
     header: list[str] = []

@@ -112,5 +112,5 @@ def advise(evidence: Evidence) -> Advice:
     return Advice(
         "unclear",
         f"The difference between features alone and a GCN is not more than {chance}, so it does"
-        " not say which method helps. Let --method auto try.",
+        " not say which method helps. Let auto try several.",
     )

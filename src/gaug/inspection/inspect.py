@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch_geometric.data import Data
 
-from gaug.choosing.scores import ValidationScores, validate_repeatedly, without_test
-from gaug.data.config import KINDS, PARTS, SplitConfig
+from gaug.choosing.engine import TrialRunner
+from gaug.choosing.limits import TRIAL_RUNS
+from gaug.choosing.scores import ValidationScores
+from gaug.choosing.trial import Trial
+from gaug.data.config import KINDS, SplitConfig
 from gaug.data.loaded import LoadedGraph
-from gaug.data.node_ids import NodeIds
-from gaug.data.opening import split_graph
 from gaug.edge_predictors.structural import StructuralSimilarity
 from gaug.errors import ConfigError, DataError
 from gaug.graph.homophily import Homophily, measure_homophily
-from gaug.graph.labels import num_classes
-from gaug.graph.valid import standardize
 from gaug.inspection.advice import Advice, Evidence, advise
 from gaug.inspection.description import Labels, Shape, count_labels, describe_shape
-from gaug.methods.none.method import NoAugmentation
-from gaug.models.config import GCNConfig, MLPConfig
+from gaug.methods.spec import MethodSpec
 from gaug.models.spec import ModelSpec
-from gaug.runs.executors import OnProgress
+from gaug.runs.executors import Executor, OnProgress, local_executor
+from gaug.runs.graphs import Graphs
+from gaug.runs.plan import GraphLike, Plan
+from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
 from gaug.training.metrics import micro_f1
 from gaug.training.task import Task
 
 #: Models that are trained: an MLP of the features, a GCN, and an MLP of the places.
 NUM_MODELS = 3
-#: Runs of each model.
-RUNS = 3
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ class Inspection:
             found["advice"] = {
                 "kind": self.advice.kind,
                 "reason": self.advice.reason,
-                "try": [candidate.options for candidate in self.advice.candidates],
+                "try": [str(candidate) for candidate in self.advice.candidates],
             }
         found["remark"] = self.remark
         return found
@@ -98,17 +95,19 @@ SOURCES = {
 }
 
 
-def inspect_graph(
-    graph: LoadedGraph | Data,
+def inspect(
+    graph: GraphLike,
     *,
     split: str | None = None,
     split_config: SplitConfig | None = None,
     train: bool = True,
     training: TrainingConfig | None = None,
-    runs: int = RUNS,
+    runs: int = TRIAL_RUNS,
     seed: int = 0,
+    workers: int = 1,
     threads: int = 1,
-    device: str = "cpu",
+    device: str | None = None,
+    store: Store | None = None,
     on_progress: OnProgress | None = None,
 ) -> Inspection:
     """What a graph looks like, and which method is likely to help.
@@ -117,26 +116,65 @@ def inspect_graph(
     few for a split, everything is said that needs none.
 
     Args:
-        graph: A graph as `gaug.open_graph` gives it, or any `Data`.
+        graph: Any `Data`, a graph that was opened before, or what `gaug.open_graph` takes.
         split: The kind of split or a path; None for the graph's own default.
         split_config: Fractions, counts and seed of a split that is drawn.
         train: Whether to train models, which takes most of the time, and give advice.
         training: Settings of the loop.
         runs: Runs of each of the three models.
         seed: Seed that the seeds of all runs derive from.
+        workers: Processes to spread the runs over.
         threads: Threads of each run.
-        device: Where to compute.
+        device: Where to compute; by default where the graph is.
+        store: Where runs go on record, and from where they are taken over.
         on_progress: Called now and then with the number of runs done, of three times ``runs``.
 
     Example:
-        >>> from gaug import inspect_graph, open_graph
-        >>> found = inspect_graph(open_graph("karate"), train=False)
+        >>> from gaug import inspect, open_graph
+        >>> found = inspect(open_graph("karate"), train=False)
         >>> found.shape.edges, found.shape.largest_degree, found.labels.counts
         (78, 17, {'0': 17, '1': 17})
     """
+    plan = Plan.of(
+        graph,
+        training=training,
+        split=split,
+        split_config=split_config,
+        seed=seed,
+        threads=threads,
+        device=device,
+    )
+    with local_executor(workers) as executor:
+        return inspect_plan(
+            plan, train=train, runs=runs, executor=executor, store=store, on_progress=on_progress
+        )
+
+
+def inspect_plan(
+    plan: Plan,
+    *,
+    train: bool = True,
+    runs: int = TRIAL_RUNS,
+    graphs: Graphs | None = None,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    on_progress: OnProgress | None = None,
+) -> Inspection:
+    """`inspect` for a plan, whose model and method do not count.
+
+    Args:
+        plan: Graph, split and training.
+        train: Whether to train models and give advice.
+        runs: Runs of each of the three models.
+        graphs: Graphs that were loaded before.
+        executor: Where to run; by default in this process.
+        store: Where runs go on record, and from where they are taken over.
+        on_progress: Called now and then with the number of runs done.
+    """
     if runs < 1:
         raise ConfigError(f"runs must be at least 1, got {runs}.")
-    loaded = _loaded(graph) if isinstance(graph, Data) else graph
+    graphs = graphs or Graphs()
+    loaded = graphs.load(plan)
     data = loaded.data
     shape, degrees = describe_shape(data)
     found = Inspection(loaded.name, shape, degrees)
@@ -145,74 +183,55 @@ def inspect_graph(
         return dataclasses.replace(found, remark=remark)
     found = dataclasses.replace(found, labels=count_labels(loaded))
     try:
-        parts = split_graph(loaded, split, split_config)
-        task = without_test(Task.of(parts.apply(data)).to(device))
+        placed = graphs.place(plan)
     except DataError as error:
         # A file of a split that is asked for is to be right; what is drawn may lack labels.
-        if split is not None and split not in KINDS:
+        if plan.split is not None and plan.split not in KINDS:
             raise
         remark = f"What features and edges tell cannot be measured: {error}"
         return dataclasses.replace(found, homophily=measure_homophily(data, data.y), remark=remark)
     known = torch.full_like(data.y, -1)
-    for nodes in (parts.train, parts.val):
+    for nodes in (placed.split.train, placed.split.val):
         known[nodes] = data.y[nodes]
-    found = dataclasses.replace(found, split=parts.name, homophily=measure_homophily(data, known))
+    found = dataclasses.replace(
+        found, split=placed.split.name, homophily=measure_homophily(data, known)
+    )
     if not train:
         return dataclasses.replace(found, remark="No model was trained, as asked.")
-    evidence = _evidence(
-        task, data, found.homophily, training or TrainingConfig(), runs, seed, threads, on_progress
+    runner = TrialRunner(graphs, runs, executor, store)
+    features, edges, places = (
+        _validated(trial, runner, number, on_progress)
+        for number, trial in enumerate(_trials(plan, loaded))
     )
+    task = placed.task.without_test_labels()
+    evidence = Evidence(features, edges, places, _guess(task), found.homophily)
     return dataclasses.replace(found, evidence=evidence, advice=advise(evidence))
 
 
-def _loaded(data: Data) -> LoadedGraph:
-    valid, notes = standardize(data.clone().cpu())
-    if notes:
-        warnings.warn(" ".join(notes), stacklevel=3)
-    classes = tuple(map(str, range(num_classes(valid)))) if valid.y is not None else ()
-    masks = all(valid.get(f"{part}_mask") is not None for part in PARTS)
-    ids = NodeIds.numbered(int(valid.num_nodes))
-    kind = "public" if masks else "stratified"
-    return LoadedGraph("a graph in memory", valid, ids, classes, default_split=kind)
-
-
-def _evidence(
-    task: Task,
-    data: Data,
-    homophily: Homophily | None,
-    training: TrainingConfig,
-    runs: int,
-    seed: int,
-    threads: int,
-    on_progress: OnProgress | None,
-) -> Evidence:
+def _trials(plan: Plan, loaded: LoadedGraph) -> list[Trial]:
+    """Three plain models: of the features, of features and edges, and of places in the graph."""
     places = StructuralSimilarity()
-    places.fit(data, seed)
-    in_places = places.embeddings_.float().to(task.labels.device)
-    of_places = dataclasses.replace(task, features=in_places)
-    scores = []
-    for number, (config, on) in enumerate(
-        ((MLPConfig(), task), (GCNConfig(), task), (MLPConfig(), of_places))
-    ):
+    places.fit(loaded.data, plan.seed)
+    data = loaded.data.clone()
+    data.x = places.embeddings_.float()
+    in_places = dataclasses.replace(loaded, data=data)
+    on_graph = dataclasses.replace(plan, graph=loaded)
+    mlp = dataclasses.replace(on_graph, model=ModelSpec.of("mlp"), method=MethodSpec.of("none"))
+    gcn = dataclasses.replace(mlp, model=ModelSpec.of("gcn"))
+    of_places = dataclasses.replace(mlp, graph=in_places)
+    return [Trial("features", mlp), Trial("edges", gcn), Trial("places", of_places)]
 
-        def report(done: float, before: int = number * runs) -> None:
-            if on_progress is not None:
-                on_progress(before + done)
 
-        scores.append(
-            validate_repeatedly(
-                on,
-                ModelSpec.of(config),
-                NoAugmentation(),
-                training,
-                runs=runs,
-                seed=seed,
-                threads=threads,
-                on_progress=report,
-            )
-        )
-    features, edges, structure = scores
-    return Evidence(features, edges, structure, _guess(task), homophily)
+def _validated(
+    trial: Trial, runner: TrialRunner, number: int, on_progress: OnProgress | None
+) -> ValidationScores:
+    def tell(done: float) -> None:
+        if on_progress is not None:
+            on_progress((number + done) * runner.runs)
+
+    scores = runner.run_one(trial, tell).scores
+    assert scores is not None
+    return scores
 
 
 def _guess(task: Task) -> ValidationScores:

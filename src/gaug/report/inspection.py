@@ -68,7 +68,6 @@ def inspection_lines(found: Inspection) -> list[str]:
             lines.append(f"  {words:<{width}}  {getattr(found.evidence, name)}")
     if found.advice is not None:
         lines.append(found.advice.reason)
-        lines += [f"  try {candidate.options}" for candidate in found.advice.candidates]
     if found.remark is not None:
         lines.append(found.remark)
     return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,7 +134,7 @@ def execute_all(
     resume: bool = True,
     hide_test: bool = False,
     on_progress: OnProgress | None = None,
-) -> Iterator[tuple[Request, RunRecord | GaugError]]:
+) -> Generator[tuple[Request, RunRecord | GaugError], None, None]:
     """Run many plans, and yield each record as it comes, or why there is none.
 
     Runs of all plans go to the executor one after the other, so that its workers are never idle
@@ -161,6 +161,7 @@ def execute_all(
 
     results = (executor or ThisProcess()).run(execution.jobs(requests), tell)
     for job, outcome in results:
+        assert isinstance(job, RunJob)
         for found in execution.take_ready():
             done += 1
             yield found

@@ -114,7 +114,7 @@ class WorkerProcesses(Executor):
         pool = self._started()
         waiting = iter(jobs)
         free = list(range(len(self._signals.shares)))
-        pending: dict[Future[T], tuple[Job[T], int]] = {}
+        pending: dict[Future[Any], tuple[Job[T], int]] = {}
         interrupts = _DeferredInterrupts()
         try:
             with interrupts:
@@ -166,7 +166,7 @@ class WorkerProcesses(Executor):
             )
         return self._pool
 
-    def _cancel(self, pending: dict[Future[T], Any]) -> None:
+    def _cancel(self, pending: dict[Future[Any], Any]) -> None:
         if not pending:
             return
         self._signals.canceled.set()
@@ -176,7 +176,7 @@ class WorkerProcesses(Executor):
         self._signals.canceled.clear()
 
 
-def _result(future: Future[T]) -> T | GaugError:
+def _result(future: Future[Any]) -> Any:
     try:
         return future.result()
     except GaugError as error:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
 from torch_geometric.data import Data
 
 from gaug.data.loaded import LoadedGraph
 from gaug.data.opening import as_loaded, open_graph, split_graph
-from gaug.data.source import GraphSource
 from gaug.data.splits import Split
+from gaug.errors import ConfigError, reason_of
 from gaug.graph.fingerprint import graph_hash
 from gaug.provenance import software_versions
 from gaug.runs.plan import Plan
@@ -83,11 +84,13 @@ class Graphs:
         keep_dense = plan.model.is_custom
         if isinstance(graph, Data):
             # The graph itself is kept with it: another one may get the same id.
-            key = (id(graph), keep_dense)
-            return self._loaded.get(key, lambda: as_loaded(graph, keep_dense=keep_dense), graph)
-        source, scaling = GraphSource.of(graph), plan.data.feature_scaling
-        key = (repr(source), scaling)
-        return self._loaded.get(key, lambda: open_graph(source, self.root, scaling))
+            return self._loaded.get(
+                (id(graph), keep_dense), lambda: as_loaded(graph, keep_dense=keep_dense), graph
+            )
+        scaling = plan.data.feature_scaling
+        return self._loaded.get(
+            (repr(graph), scaling), lambda: open_graph(graph, self.root, scaling)
+        )
 
     def split(self, plan: Plan) -> Split:
         """The split of a plan."""
@@ -99,6 +102,7 @@ class Graphs:
 
     def place(self, plan: Plan) -> PlacedPlan:
         """A plan with its graph, split and laid out."""
+        check_device(plan.device)
         loaded, split = self.load(plan), self.split(plan)
         data = loaded.data
         digest = self._hashes.get(id(data), lambda: graph_hash(data), data)
@@ -145,3 +149,11 @@ class _Kept(OrderedDict[Any, tuple[Any, T]]):
         while len(self) > self.most:
             self.popitem(last=False)
         return self[key][1]
+
+
+def check_device(device: str) -> None:
+    """Raise if there is no such device here."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise ConfigError(f"There is no device {device!r} here: {reason_of(error)}") from error

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 GraphLike = Union[str, Path, GraphSource, "LoadedGraph", "Data"]
 
 
+#: Where PyTorch may compute; a number may follow, as in ``cuda:1``.
+DEVICES = ("cpu", "cuda", "mps", "xpu")
+
+
 @dataclass(frozen=True)
 class Plan:
     """Everything that decides what a run computes, but its number.
@@ -108,6 +112,8 @@ class Plan:
             raise ConfigError(f"threads must be at least 1, got {threads}.")
         if isinstance(graph, (str, Path)):
             graph = GraphSource.of(graph)
+        if device is not None and device.partition(":")[0] not in DEVICES:
+            raise ConfigError(f"device must be one of {', '.join(DEVICES)}, got {device!r}.")
         if device is None:
             device = "cpu"
             if hasattr(graph, "edge_index"):

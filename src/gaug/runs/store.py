@@ -91,6 +91,13 @@ class Store:
                     found[record.identity] = record
         return found
 
+    def mean_seconds(self) -> dict[tuple[str, str, str], float]:
+        """What a run takes on average, by graph, model and method."""
+        kind = (RunRecord.graph, RunRecord.model, RunRecord.method)
+        query = select(*kind, sqlalchemy.func.avg(RunRecord.seconds)).group_by(*kind)
+        with self._guarded("read"), Session(self._engine) as session:
+            return {tuple(names): float(mean) for *names, mean in session.execute(query)}
+
     def all(self) -> list[RunRecord]:
         """Every record in the order of writing."""
         with self._guarded("read"), Session(self._engine) as session:

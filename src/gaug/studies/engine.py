@@ -12,13 +12,15 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-from gaug.choosing.engine import TRIAL_RUNS, TrialRunner
+from gaug.choosing.engine import TrialRunner
 from gaug.choosing.grid import StagedGrid, count_trials
+from gaug.choosing.limits import TRIAL_RUNS
 from gaug.errors import GaugError
 from gaug.runs.cost import estimated_seconds
 from gaug.runs.execute import Request, execute_all
 from gaug.runs.executors import Executor
 from gaug.runs.graphs import Graphs
+from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 from gaug.studies.study import Cell, CellResult
@@ -161,9 +163,9 @@ class _Work:
                     self._add(cell, result)
                 self.done += self.seconds[cell.key]
         finally:
-            results.close()  # type: ignore[attr-defined] – it is a generator
+            results.close()
 
-    def _settled_plan(self, cell: Cell):  # type: ignore[no-untyped-def]
+    def _settled_plan(self, cell: Cell) -> Plan:
         settings = self.found[cell.key].settings
         if not cell.stages:
             return cell.plan

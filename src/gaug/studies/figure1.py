@@ -3,133 +3,216 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
+import matplotlib.pyplot as plt
+import networkx
+import numpy as np
 import torch
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from torch_geometric.data import Data
 
-from gaug.data.catalog.loading import load_graph
-from gaug.graph.adjacency import Adjacency
+from gaug.data.opening import open_graph
+from gaug.data.splits import Split
+from gaug.drawing.picture import BLUE, write_picture
+from gaug.drawing.table import Scores, Table
 from gaug.graph.change import GraphChange, omniscient_change, random_change
+from gaug.graph.edges import undirected_pairs
 from gaug.methods.gaug_m.method import GAugM
-from gaug.methods.none.method import NoAugmentation
-from gaug.models.gcn import GCN
+from gaug.runs.graphs import Graphs
+from gaug.runs.plan import Plan
+from gaug.runs.summary import mean_and_spread
 from gaug.seeding import run_seed
+from gaug.studies.fixed_change import FixedChange
+from gaug.studies.paper import FIGURE1
+from gaug.studies.study import Cell, CellResult, Study, StudyOptions
 from gaug.training.config import TrainingConfig
-from gaug.training.loop import Optimization, train_run
-from gaug.training.metrics import micro_f1
-from gaug.training.task import Task
 
 ADD_FRACTION = 0.2
 REMOVE_FRACTION = 0.1
 _TRAINING = TrainingConfig(epochs=100, selection="last")
+_CLASS_COLORS = ("#e69f00", "#009e73")  # told apart with any kind of color vision
 
-#: Test micro-F1 in the paper's figure 1, on the modified (M) and the original (O) graph.
-PAPER = {
-    "Original": (None, 92.4),
-    "Random": (90.4, 91.0),
-    "GAug-M": (95.7, 94.3),
-    "Omniscient": (98.6, 95.6),
-}
-
-Change = Callable[[Data, torch.Generator], GraphChange]
+Change = Callable[[torch.Generator], GraphChange]
 
 
-@dataclass(frozen=True)
-class Variant:
-    """One of the figure's graphs with its scores.
+class Figure1(Study):
+    """A GCN with one labeled node per class on the karate club, with edges changed well and badly.
 
-    Attributes:
-        name: What was done to the graph.
-        change: The change of the first run, to draw; None for the original graph.
-        modified: Micro-F1 in percent when tested on the modified graph, a run each.
-        original: Micro-F1 in percent when tested on the original graph, a run each.
-        paper_modified: The paper's figure for the former.
-        paper_original: The paper's figure for the latter.
+    Each run draws the two labeled nodes and the changes anew, the same for all variants, and tests
+    on the other 32 nodes. There are no validation nodes, so the last epoch counts.
     """
 
-    name: str
-    change: GraphChange | None
-    modified: list[float]
-    original: list[float]
-    paper_modified: float | None
-    paper_original: float | None
+    name = "figure1"
+    title = "GCN on the karate club"
+
+    def cells(self, options: StudyOptions) -> list[Cell]:
+        """One for each variant, graph to test on, and run."""
+        loaded = open_graph("karate")
+        data = loaded.data
+        changes = _changes(data, options.seed)
+        found = []
+        for run in self.run_numbers(options):
+            split = _one_node_per_class(data, run_seed(options.seed, run))
+            for variant, change in changes.items():
+                generator = torch.Generator().manual_seed(run_seed(options.seed, run))
+                drawn = None if change is None else change(generator)
+                for inference in ("original",) if drawn is None else ("modified", "original"):
+                    method = "none" if drawn is None else FixedChange(drawn, inference)
+                    plan = Plan.of(
+                        loaded,
+                        model="gcn",
+                        method=method,
+                        training=_TRAINING,
+                        split=split,
+                        seed=options.seed,
+                    )
+                    found.append(Cell((variant, inference, run), plan, [run]))
+        return found
+
+    def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
+        """One row per variant."""
+        rows = []
+        for variant, (paper_modified, paper_original) in FIGURE1.items():
+            modified = _scores(results, variant, "modified")
+            rows.append(
+                [
+                    variant,
+                    _beside(modified, paper_modified) if modified else None,
+                    _beside(_scores(results, variant, "original"), paper_original),
+                ]
+            )
+        runs = len(_scores(results, "Original", "original"))
+        return Table(
+            self.title,
+            ["graph", "tested on modified", "tested on original"],
+            rows,
+            [
+                f"Test micro-F1 in percent, mean and sample standard deviation over {runs} runs; in"
+                " brackets the paper's mean. One labeled node per class, drawn anew in each run."
+            ],
+        )
+
+    def variants(self, results: Sequence[CellResult]) -> list[dict[str, Any]]:
+        """The scores of each run, ready for JSON."""
+        return [
+            {
+                "graph": variant.lower(),
+                "modified": _scores(results, variant, "modified"),
+                "original": _scores(results, variant, "original"),
+                "paper_modified": paper_modified,
+                "paper_original": paper_original,
+            }
+            for variant, (paper_modified, paper_original) in FIGURE1.items()
+        ]
+
+    def draw(self, results: Sequence[CellResult], graphs: Graphs, path: Path) -> None:
+        """Write the picture: the graph and its changed variants side by side."""
+        data = graphs.load(results[0].cell.plan).data
+        edges = undirected_pairs(data.edge_index).t().tolist()
+        graph: networkx.Graph[int] = networkx.Graph(edges)
+        layout = networkx.kamada_kawai_layout(graph)
+        count = len(FIGURE1)
+        canvas, axes = plt.subplots(1, count, figsize=(4.2 * count, 4.6), layout="constrained")
+        for axis, variant in zip(axes, FIGURE1, strict=True):
+            first = next(result for result in results if result.cell.key[0] == variant)
+            method = first.cell.plan.method.instance
+            change = method.change if isinstance(method, FixedChange) else None
+            _draw_graph(axis, data, change, edges, layout)
+            lines = [f"on the original graph: {_text(results, variant, 'original')}"]
+            if change is not None:
+                lines.insert(0, f"on the modified graph: {_text(results, variant, 'modified')}")
+            axis.set_title(f"{variant}\n" + "\n".join(lines), fontsize=10)
+        canvas.legend(
+            handles=[
+                Line2D([], [], color="#555555", label="edge"),
+                Line2D([], [], color=BLUE, label="added"),
+                Line2D([], [], color=BLUE, linestyle=(0, (3, 2)), label="removed"),
+            ],
+            loc="outside lower center",
+            ncols=3,
+            frameon=False,
+        )
+        write_picture(canvas, path)
 
 
-@dataclass(frozen=True)
-class Figure1:
-    """The graph and its variants."""
-
-    data: Data
-    variants: list[Variant]
-    runs: int
-
-
-def run_figure1(
-    runs: int, seed: int, on_progress: Callable[[float], None] | None = None
-) -> Figure1:
-    """Train a GCN with one labeled node a class on each graph, over and over.
-
-    Each run draws the two labeled nodes and the changes anew, the same for all variants, and
-    tests on the other 32 nodes. There are no validation nodes, so the last epoch counts.
-    """
-    data = load_graph("karate")
-    mended = GAugM(add_fraction=ADD_FRACTION, remove_fraction=REMOVE_FRACTION, seed=seed)
-    learned = mended.find_change(data).change
-    changes: dict[str, Change | None] = {
-        "Original": None,
-        "Random": lambda graph, draw: random_change(graph, *_counts(graph), draw),
-        # The same for all runs: an edge predictor does not see the labels that a run draws.
-        "GAug-M": lambda graph, draw: learned,
-        "Omniscient": lambda graph, draw: omniscient_change(graph, *_counts(graph), draw),
-    }
-    variants = [Variant(name, None, [], [], *PAPER[name]) for name in changes]
-    for run in range(runs):
-        run_data = _with_labels(data, run_seed(seed, run))
-        for place, (name, change) in enumerate(changes.items()):
-            generator = torch.Generator().manual_seed(run_seed(seed, run))
-            drawn = None if change is None else change(run_data, generator)
-            modified, original = _scores(run_data, drawn, run_seed(seed, run))
-            variant = variants[place]
-            variant.modified.append(modified)
-            variant.original.append(original)
-            if run == 0:
-                variants[place] = Variant(
-                    name, drawn, variant.modified, variant.original, *PAPER[name]
-                )
-        if on_progress is not None:
-            on_progress(run + 1)
-    return Figure1(data, variants, runs)
-
-
-def _counts(data: Data) -> tuple[int, int]:
+def _changes(data: Data, seed: int) -> dict[str, Change | None]:
     num_edges = data.num_edges // 2
-    return math.floor(ADD_FRACTION * num_edges), math.floor(REMOVE_FRACTION * num_edges)
+    counts = math.floor(ADD_FRACTION * num_edges), math.floor(REMOVE_FRACTION * num_edges)
+    mender = GAugM(
+        predictor="gae", add_fraction=ADD_FRACTION, remove_fraction=REMOVE_FRACTION, seed=seed
+    )
+    # The same for all runs: an edge predictor does not see the labels that a run draws.
+    learned = mender.find_change(data).change
+    return {
+        "Original": None,
+        "Random": lambda draw: random_change(data, *counts, draw),
+        "GAug-M": lambda draw: learned,
+        "Omniscient": lambda draw: omniscient_change(data, *counts, draw),
+    }
 
 
-def _with_labels(data: Data, seed: int) -> Data:
+def _one_node_per_class(data: Data, seed: int) -> Split:
     generator = torch.Generator().manual_seed(seed)
     train = torch.zeros(int(data.num_nodes), dtype=torch.bool)
     for label in data.y.unique():
         members = (data.y == label).nonzero().flatten()
         train[members[torch.randint(members.numel(), (1,), generator=generator)]] = True
-    split = data.clone()
-    split.train_mask, split.test_mask = train, ~train
-    split.val_mask = torch.zeros_like(train)
-    return split
-
-
-def _scores(data: Data, change: GraphChange | None, seed: int) -> tuple[float, float]:
-    """Micro-F1 of one training on the changed graph, tested there and on the original graph."""
-    task = Task.of(data if change is None else change.apply(data))
-    result = train_run(
-        task,
-        lambda: GCN(task.in_features, task.num_classes),
-        NoAugmentation(),
-        Optimization(learning_rate=0.01, weight_decay=5e-4),
-        _TRAINING,
-        seed,
+    nobody = torch.empty(0, dtype=torch.long)
+    return Split(
+        "one node per class", train.nonzero().flatten(), nobody, (~train).nonzero().flatten()
     )
-    on_original = result.rounds[-1].predict(Adjacency.of(data))
-    return result.test_score, micro_f1(on_original[task.test], task.labels[task.test])
+
+
+def _scores(results: Sequence[CellResult], variant: str, inference: str) -> list[float]:
+    return [
+        score
+        for result in results
+        if result.cell.key[:2] == (variant, inference)
+        for score in result.scores
+    ]
+
+
+def _beside(scores: list[float], paper: float | None) -> Scores:
+    return Scores(scores, None if paper is None else (paper, None))
+
+
+def _text(results: Sequence[CellResult], variant: str, inference: str) -> str:
+    return mean_and_spread(_scores(results, variant, inference))
+
+
+def _draw_graph(
+    axis: Axes,
+    data: Data,
+    change: GraphChange | None,
+    edges: list[list[int]],
+    layout: dict[int, np.ndarray],
+) -> None:
+    added = change.added.t().tolist() if change else []
+    removed = change.removed.t().tolist() if change else []
+    kept = [edge for edge in edges if edge not in removed]
+    _draw_edges(axis, kept, layout, "#555555", "-", 0.8)
+    _draw_edges(axis, added, layout, BLUE, "-", 1.6)
+    _draw_edges(axis, removed, layout, BLUE, (0, (3, 2)), 1.6)
+    places = np.array([layout[node] for node in range(int(data.num_nodes))])
+    colors = [_CLASS_COLORS[label] for label in data.y.tolist()]
+    axis.scatter(
+        places[:, 0], places[:, 1], s=90, c=colors, edgecolors="white", linewidths=0.8, zorder=3
+    )
+    axis.set_axis_off()
+
+
+def _draw_edges(
+    axis: Axes,
+    edges: list[list[int]],
+    layout: dict[int, np.ndarray],
+    color: str,
+    style: str | tuple[int, tuple[int, int]],
+    width: float,
+) -> None:
+    for u, v in edges:
+        (x0, y0), (x1, y1) = layout[u], layout[v]
+        axis.plot([x0, x1], [y0, y1], color=color, linestyle=style, linewidth=width, zorder=1)

@@ -2,84 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from gaug.data.catalog.loading import load_graph
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+from gaug.drawing.picture import BLUE, GREEN, ORANGE, write_picture
+from gaug.drawing.table import Field, Scores, Table
 from gaug.graph.edges import undirected_pairs
+from gaug.graph.homophily import edge_counts
 from gaug.methods.gaug_m.method import GAugM
-from gaug.runs.executors import OnProgress
-from gaug.runs.store import RunRecord
-from gaug.studies.conditions import Conditions
+from gaug.runs.graphs import Graphs
+from gaug.runs.summary import spread
+from gaug.studies.study import Cell, CellResult, Study, StudyOptions, paper_plan
 
 GRAPH = "cora"
-PREDICTORS = ("gae", "random")
-ACTIONS = ("add", "remove")
 STEPS = tuple(step / 10 for step in range(11))
-NUM_SERIES = len(PREDICTORS) * len(ACTIONS)
+_PANELS = {
+    ("add", "gae"): "Added, learned",
+    ("add", "random"): "Added at random",
+    ("remove", "gae"): "Removed, learned",
+    ("remove", "random"): "Removed at random",
+}
 
 
-@dataclass(frozen=True)
-class Step:
-    """The graph after a share of the edges was added or removed.
+class Figure2(Study):
+    """Edges added and removed on Cora, by a GAE and at random: what kind they are, and a GCN."""
 
-    Attributes:
-        fraction: Which share of |E|.
-        intra: Edges that join nodes of one class.
-        inter: Edges that join nodes of different classes.
-        records: Runs of a GCN on it.
-    """
+    name = "figure2"
+    title = "Figure 2"
+    runs = 10
 
-    fraction: float
-    intra: int
-    inter: int
-    records: list[RunRecord]
+    def cells(self, options: StudyOptions) -> list[Cell]:
+        """A GCN on the graph after every step, from nothing to 100 percent of the edges."""
+        found = []
+        for action, predictor in _PANELS:
+            for share in STEPS:
+                settings: dict[str, Any] = {
+                    "predictor": predictor,
+                    "add_fraction": 0.0,
+                    "remove_fraction": 0.0,
+                    f"{action}_fraction": share,
+                }
+                plan = paper_plan(GRAPH, "gcn", "gaug-m", settings, options)
+                found.append(Cell((action, predictor, share), plan, self.run_numbers(options)))
+        return found
 
-    @property
-    def scores(self) -> list[float]:
-        """Test micro-F1 in percent, a run each."""
-        return [record.test_score for record in self.records]
+    def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
+        """One row per step."""
+        rows: list[list[Field]] = []
+        for result in results:
+            action, predictor, share = result.cell.key
+            counts = _edge_counts(result, graphs)
+            rows.append(
+                [
+                    _PANELS[action, predictor],
+                    f"{share:.0%}",
+                    counts["intra_edges"],
+                    counts["inter_edges"],
+                    Scores(result.scores, failure=result.failure),
+                ]
+            )
+        runs = max(len(result.records) for result in results)
+        header = ["change", "share of the edges", "within a class", "between classes", "GCN"]
+        note = (
+            "Cora; edges are added and removed in the order of a GAE's scores, or at random. GCN:"
+            f" test micro-F1 in percent, mean and sample standard deviation over {runs} runs,"
+            " trained and tested on the changed graph."
+        )
+        return Table(self.title, header, rows, [note])
+
+    def draw(self, results: Sequence[CellResult], graphs: Graphs, path: Path) -> None:
+        """Write the picture: edges by kind as areas, the GCN's score as a line with its spread."""
+        canvas, axes = plt.subplots(
+            1, len(_PANELS), figsize=(3.8 * len(_PANELS), 3.8), sharey=True, layout="constrained"
+        )
+        score_axes = [axis.twinx() for axis in axes]
+        for right in score_axes[1:]:
+            right.sharey(score_axes[0])
+        for axis, right, panel in zip(axes, score_axes, _PANELS, strict=True):
+            steps = [result for result in results if result.cell.key[:2] == panel]
+            _draw_panel(axis, right, steps, graphs)
+            axis.set_title(_PANELS[panel])
+            axis.set_xlabel(f"{'added' if panel[0] == 'add' else 'removed'}, % of the edges")
+        canvas.legend(
+            *axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=2, frameon=False
+        )
+        canvas.legend(
+            *score_axes[0].get_legend_handles_labels(), loc="outside lower right", frameon=False
+        )
+        axes[0].set_ylabel("edges")
+        score_axes[-1].set_ylabel("test micro-F1 of a GCN, %", color=GREEN)
+        for right in score_axes[:-1]:
+            right.tick_params(labelright=False)
+        write_picture(canvas, path)
 
 
-@dataclass(frozen=True)
-class Series:
-    """One panel of the figure: a way to change the graph, step by step."""
-
-    predictor: str
-    action: str
-    steps: list[Step]
-
-
-def run_figure2(conditions: Conditions, on_progress: OnProgress | None = None) -> list[Series]:
-    """Count edges within and between classes, and train a GCN, at every step.
-
-    Args:
-        conditions: How runs are done.
-        on_progress: Called with the number of steps done, of ``NUM_SERIES * len(STEPS)``.
-    """
-    series = [Series(p, action, []) for action in ACTIONS for p in PREDICTORS]
-    done = 0
-    for part in series:
-        for fraction, intra, inter in _edge_counts(part, conditions):
-            records = conditions.run(GRAPH, "gcn", "gaug-m", _settings(part, fraction))
-            part.steps.append(Step(fraction, intra, inter, records))
-            done += 1
-            if on_progress is not None:
-                on_progress(done)
-    return series
+def _edge_counts(result: CellResult, graphs: Graphs) -> dict[str, int]:
+    """Edges within and between classes of the graph that a cell trains on."""
+    plan = result.cell.plan
+    data = graphs.load(plan).data
+    mender = plan.method.build(seed=plan.seed)
+    assert isinstance(mender, GAugM)
+    return edge_counts(undirected_pairs(mender(data).edge_index), data.y)
 
 
-def _settings(part: Series, fraction: float) -> dict[str, Any]:
-    shares = {f"{action}_fraction": 0.0 for action in ACTIONS}
-    return {"predictor": part.predictor, **shares, f"{part.action}_fraction": fraction}
-
-
-def _edge_counts(part: Series, conditions: Conditions) -> Iterator[tuple[float, int, int]]:
-    """For each step its share and the edges within and between classes."""
-    data = load_graph(GRAPH, conditions.root)
-    for fraction in STEPS:
-        method = GAugM(**_settings(part, fraction), seed=conditions.seed)
-        edges = undirected_pairs(method(data).edge_index)
-        within = int((data.y[edges[0]] == data.y[edges[1]]).sum())
-        yield fraction, within, edges.size(1) - within
+def _draw_panel(axis: Axes, right: Axes, steps: Sequence[CellResult], graphs: Graphs) -> None:
+    percent = [100 * step.cell.key[2] for step in steps]
+    counts = [_edge_counts(step, graphs) for step in steps]
+    axis.stackplot(
+        percent,
+        np.array([count["intra_edges"] for count in counts]),
+        np.array([count["inter_edges"] for count in counts]),
+        labels=["edges within a class", "edges between classes"],
+        colors=[BLUE, ORANGE],
+        alpha=0.55,
+    )
+    scored = [(x, step.scores) for x, step in zip(percent, steps, strict=True) if step.scores]
+    right.errorbar(
+        [x for x, _ in scored],
+        [statistics.fmean(scores) for _, scores in scored],
+        yerr=[spread(scores) for _, scores in scored],
+        color=GREEN,
+        marker="o",
+        markersize=4,
+        label="test micro-F1 of a GCN",
+    )
+    axis.spines["top"].set_visible(False)
+    right.spines["top"].set_visible(False)

@@ -4,64 +4,113 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from collections.abc import Sequence
+from pathlib import Path
 
-from gaug.data.catalog.loading import load_graph
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+from gaug.drawing.picture import BLUE, GRAY, GREEN, ORANGE, RED, write_picture
+from gaug.drawing.table import Table
+from gaug.errors import TrainingError
 from gaug.graph.edges import undirected_pairs
 from gaug.graph.homophily import edge_counts
-from gaug.runs.executors import OnProgress
-from gaug.runs.store import RunRecord
-from gaug.studies.conditions import Conditions
+from gaug.runs.graphs import Graphs
+from gaug.runs.record import RunRecord
 from gaug.studies.published import published_settings
+from gaug.studies.study import Cell, CellResult, Study, StudyOptions, paper_plan
 
 GRAPH = "cora"
 
 #: What is shown of each epoch, by its name in the history.
 SHOWN = ("intra_share", "edges", "train_loss", "edge_loss", "val_score")
+# Epochs that the table has: the first ones, where most happens, and then fewer.
+_ROWS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200)
+
+#: For each name of `SHOWN`, one mean per epoch.
+Curves = dict[str, list[float]]
 
 
-@dataclass(frozen=True)
-class Curves:
-    """Mean over runs, epoch by epoch of joint training.
-
-    Attributes:
-        values: For each name of `SHOWN` a mean an epoch.
-        runs: Number of runs.
-        original_share: Share of the original graph's edges that are within a class.
-        original_edges: Number of the original graph's edges.
-    """
-
-    values: dict[str, list[float]]
-    runs: int
-    original_share: float
-    original_edges: int
-
-
-def run_figure5(
-    conditions: Conditions, *, epochs: int, on_progress: OnProgress | None = None
-) -> Curves:
-    """Train a GCN by GAug-O with the authors' settings and keep the history.
+class Figure5(Study):
+    """What GAug-O's graphs on Cora are made of, epoch by epoch, and how it learns.
 
     Args:
-        conditions: How runs are done.
         epochs: Epochs of joint training; none is left out by early stopping.
-        on_progress: Called with the number of runs done.
     """
-    settings = published_settings(GRAPH, "gcn", "gaug-o") | {"epochs": epochs, "patience": epochs}
-    records = conditions.run(
-        GRAPH, "gcn", "gaug-o", settings, keep_history=True, on_progress=on_progress
-    )
-    data = load_graph(GRAPH, conditions.root)
-    counts = edge_counts(undirected_pairs(data.edge_index), data.y)
-    return Curves(
-        mean_curves(records, epochs),
-        len(records),
-        counts["intra_edges"] / counts["edges"],
-        int(counts["edges"]),
-    )
+
+    name = "figure5"
+    title = "Figure 5"
+    runs = 10
+    settings = ("published", "default")
+
+    def __init__(self, epochs: int = 100) -> None:
+        self.epochs = epochs
+
+    def cells(self, options: StudyOptions) -> list[Cell]:
+        """A GCN by GAug-O, with its history."""
+        published = (options.settings or self.settings[0]) == "published"
+        settings = published_settings(GRAPH, "gcn", "gaug-o") if published else {}
+        settings |= {"epochs": self.epochs, "patience": self.epochs}
+        plan = paper_plan(GRAPH, "gcn", "gaug-o", settings, options)
+        numbers = self.run_numbers(options)
+        return [Cell(("gcn",), plan, numbers, settings=settings, keep_history=True)]
+
+    def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
+        """One row per epoch, for some epochs."""
+        curves = self._curves(results)
+        original = _original_counts(results, graphs)
+        share = original["intra_edges"] / original["edges"]
+        rows: list[list[str]] = [
+            ["original graph", f"{original['edges']:,}", f"{share:.1%}", "", "", ""]
+        ]
+        for epoch in (row for row in _ROWS if row <= self.epochs):
+            edges, share, loss, edge_loss, score = (
+                curves[name][epoch - 1]
+                for name in ("edges", "intra_share", "train_loss", "edge_loss", "val_score")
+            )
+            rows.append(
+                [
+                    str(epoch),
+                    f"{edges:,.0f}",
+                    f"{share:.1%}",
+                    f"{loss:.3f}",
+                    f"{edge_loss:.3f}",
+                    f"{score:.1f}",
+                ]
+            )
+        runs = len(results[0].records)
+        header = [
+            "epoch",
+            "edges",
+            "within a class",
+            "classification loss",
+            "edge loss",
+            "validation",
+        ]
+        note = (
+            "Cora, GCN, GAug-O with the settings that the paper's authors published: the graphs"
+            f" sampled in joint training. Means over {runs} run{'' if runs == 1 else 's'};"
+            " validation: micro-F1 in percent on the original graph."
+        )
+        return Table(self.title, header, rows, [note])
+
+    def draw(self, results: Sequence[CellResult], graphs: Graphs, path: Path) -> None:
+        """Write the picture: the make-up of the sampled graphs, and losses with the score."""
+        curves = self._curves(results)
+        original = _original_counts(results, graphs)
+        canvas, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+        _draw_edges(left, curves, original["intra_edges"] / original["edges"])
+        _draw_learning(right, curves)
+        write_picture(canvas, path)
+
+    def _curves(self, results: Sequence[CellResult]) -> Curves:
+        (result,) = results
+        if not result.records:
+            raise TrainingError(f"There is nothing to draw: {result.failure}")
+        return mean_curves(result.records, self.epochs)
 
 
-def mean_curves(records: list[RunRecord], epochs: int) -> dict[str, list[float]]:
+def mean_curves(records: Sequence[RunRecord], epochs: int) -> Curves:
     """For each name of `SHOWN` the mean over runs in each of the last epochs, joint training's."""
     histories = [(record.history or [])[-epochs:] for record in records]
     return {
@@ -77,3 +126,38 @@ def _shown(row: dict[str, float], name: str) -> float:
     if name == "intra_share":
         return row["intra_edges"] / row["edges"] if row["edges"] else math.nan
     return row[name]
+
+
+def _original_counts(results: Sequence[CellResult], graphs: Graphs) -> dict[str, int]:
+    data = graphs.load(results[0].cell.plan).data
+    return edge_counts(undirected_pairs(data.edge_index), data.y)
+
+
+def _draw_edges(axis: Axes, curves: Curves, original_share: float) -> None:
+    epochs = range(1, len(curves["edges"]) + 1)
+    share = [100 * value for value in curves["intra_share"]]
+    axis.plot(epochs, share, color=BLUE, label="within a class, %")
+    axis.axhline(100 * original_share, color=BLUE, linestyle=":", label="of the original graph")
+    axis.set_ylabel("edges within a class, %", color=BLUE)
+    axis.set_xlabel("epoch of joint training")
+    axis.set_title("Edges of the sampled graphs")
+    axis.legend(frameon=False, loc="lower right")
+    other = axis.twinx()
+    other.plot(epochs, curves["edges"], color=GRAY, alpha=0.8)
+    other.set_ylabel("edges", color=GRAY)
+    other.yaxis.set_major_formatter("{x:,.0f}")
+    other.set_ylim(bottom=0)
+
+
+def _draw_learning(axis: Axes, curves: Curves) -> None:
+    epochs = range(1, len(curves["edges"]) + 1)
+    axis.plot(epochs, curves["train_loss"], color=RED, label="classification loss")
+    axis.plot(epochs, curves["edge_loss"], color=ORANGE, label="edge loss")
+    axis.set_ylim(bottom=0)
+    axis.set_ylabel("loss")
+    axis.set_xlabel("epoch of joint training")
+    axis.set_title("Learning curve")
+    axis.legend(frameon=False, loc="upper right")
+    other = axis.twinx()
+    other.plot(epochs, curves["val_score"], color=GREEN)
+    other.set_ylabel("validation micro-F1, %", color=GREEN)

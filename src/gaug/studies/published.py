@@ -66,7 +66,7 @@ def published_settings(graph: str, model: str, method: str) -> dict[str, Any]:
     if method != "gaug-o" or (graph, model) not in _GAUG_O:
         raise ConfigError(
             f"There are no published settings for {method} with {model} on {graph}."
-            " Leave out --published to have them chosen on validation nodes."
+            " Have them chosen on validation nodes instead."
         )
     settings = dict(zip(_NAMES, _GAUG_O[graph, model], strict=True)) | {"patience": _PATIENCE}
     return settings | of_model

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from datetime import timezone
+from typing import Any
 
-from gaug.choosing.grid import Choice, Settings, Stage, choose_settings, count_trials
+from gaug.choosing.grid import Stage
+from gaug.drawing.table import Scores, Table
 from gaug.errors import ConfigError
-from gaug.runs.executors import OnProgress
-from gaug.runs.plan import spread, summarize
-from gaug.runs.store import RunRecord
-from gaug.studies.conditions import Conditions
-from gaug.studies.paper import Score, table2_score
-
-MODELS = ("gcn", "gsage", "gat", "jknet", "mlp")
-GRAPHS = ("cora", "citeseer", "ppi", "blogcatalog", "flickr", "air-usa", "pubmed")
+from gaug.methods.registry import METHODS
+from gaug.models.registry import MODELS
+from gaug.runs.graphs import Graphs
+from gaug.runs.summary import mean_and_spread
+from gaug.studies.paper import table2_score
+from gaug.studies.published import published_settings
+from gaug.studies.study import Cell, CellResult, Study, StudyOptions, paper_plan
 
 #: What is searched for each method, stage by stage; the same on every graph and for every model.
 SEARCHES: dict[str, tuple[Stage, ...]] = {
@@ -61,112 +62,110 @@ SEARCHES: dict[str, tuple[Stage, ...]] = {
         Stage({"warmup": (0.0, 8.0)}),
     ),
 }
-METHODS = tuple(SEARCHES)
-
-#: Runs of each setting that a search tries; the chosen one goes on from there.
-TRIAL_RUNS = 3
-
-#: A cell whose run takes longer than this gets fewer runs.
-SLOW_RUN_SECONDS = 60.0
-SLOW_RUNS = 10
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One cell of the table: which experiment it shows."""
+class Table2(Study):
+    """Every model and method on every graph, the paper's numbers beside ours."""
 
-    graph: str
-    model: str
-    method: str
+    name = "table2"
+    title = "Table 2"
+    graphs = ("cora", "citeseer", "ppi", "blogcatalog", "flickr", "air-usa", "pubmed")
+    models = ("gcn", "gsage", "gat", "jknet", "mlp")
+    methods = tuple(SEARCHES)
+    settings = ("search", "default", "published")
 
-    @property
-    def paper(self) -> Score | None:
-        """The paper's mean and deviation."""
-        return table2_score(self.graph, self.model, self.method)
+    def cells(self, options: StudyOptions) -> list[Cell]:
+        """One for each graph, model and method; a method changes nothing for an MLP."""
+        found = [
+            self._cell(graph, model, method, options)
+            for graph in self.chosen(options, "graphs")
+            for model in self.chosen(options, "models")
+            for method in self.chosen(options, "methods")
+            if model != "mlp" or method == "none"
+        ]
+        if not found:
+            raise ConfigError("No cell is chosen: an MLP uses no edges and has no methods.")
+        return found
+
+    def _cell(self, graph: str, model: str, method: str, options: StudyOptions) -> Cell:
+        how = options.settings or self.settings[0]
+        settings: dict[str, Any] = {}
+        if how == "published":
+            settings = published_settings(graph, model, method)
+        plan = paper_plan(graph, model, method, settings, options)
+        stages = SEARCHES[method] if how == "search" else ()
+        return Cell((graph, model, method), plan, self.run_numbers(options), stages, settings)
+
+    def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
+        """One row per model and method, one column per graph."""
+        by_key = {result.cell.key: result for result in results}
+        columns = list(dict.fromkeys(graph for graph, _, _ in by_key))
+        rows = list(dict.fromkeys((model, method) for _, model, method in by_key))
+        return Table(
+            self.title,
+            ["model", "method", *columns],
+            [
+                [
+                    MODELS.title(model),
+                    METHODS.title(method),
+                    *(_scores(by_key.get((graph, model, method))) for graph in columns),
+                ]
+                for model, method in rows
+            ],
+            [*provenance(results), *failures(results)],
+            [_settings(results)] if any(result.settings for result in results) else [],
+        )
 
 
-@dataclass(frozen=True)
-class CellResult:
-    """A cell with its runs.
-
-    Attributes:
-        cell: Which cell.
-        records: Its runs.
-        settings: What differs from the defaults.
-        choice: How the settings were chosen, where they were.
-    """
-
-    cell: Cell
-    records: list[RunRecord]
-    settings: Settings = field(default_factory=dict)
-    choice: Choice | None = None
-
-    @property
-    def mean(self) -> float:
-        """Mean test micro-F1 in percent."""
-        return float(summarize(self.records)["test_mean"])
-
-    @property
-    def deviation(self) -> float:
-        """Its sample standard deviation."""
-        return spread([record.test_score for record in self.records])
+def _scores(result: CellResult | None) -> Scores | None:
+    if result is None:
+        return None
+    return Scores(result.scores, table2_score(*result.cell.key), result.failure)
 
 
-def table2_cells(
-    graphs: Sequence[str], models: Sequence[str], methods: Sequence[str]
-) -> list[Cell]:
-    """The cells of a part of the table, graph by graph; a method changes nothing for an MLP."""
+def provenance(results: Sequence[CellResult]) -> list[str]:
+    """How many runs there are, and by which software they were made."""
+    records = [record for result in results for record in result.records]
+    if not records:
+        return []
+    counts = sorted({len(result.records) for result in results if result.records})
+    newest = max(record.created.replace(tzinfo=timezone.utc) for record in records)
+    software = ", ".join(f"{name} {version}" for name, version in records[-1].versions.items())
     return [
-        Cell(graph, model, method)
-        for graph in graphs
-        for model in models
-        for method in methods
-        if model != "mlp" or method == "none"
+        "Test micro-F1 in percent, mean and sample standard deviation over"
+        f" {' or '.join(map(str, counts))} run{'' if counts == [1] else 's'}; in brackets the"
+        " paper's mean. Epochs were chosen on validation nodes.",
+        f"Made on {newest:%Y-%m-%d} with {software}.",
     ]
 
 
-def run_cell(
-    cell: Cell,
-    conditions: Conditions,
-    *,
-    trial_runs: int = TRIAL_RUNS,
-    settings: Settings | None = None,
-    on_step: OnProgress | None = None,
-) -> CellResult:
-    """Choose the settings of a cell on validation nodes, then do the runs that it still lacks.
-
-    Args:
-        cell: Which cell.
-        conditions: How runs are done.
-        trial_runs: Runs of each setting that the search tries.
-        settings: What to take without a search.
-        on_step: Called with how many of the trials and runs are done; see `count_steps`.
-    """
-    if trial_runs < 1:
-        raise ConfigError(f"trial_runs must be at least 1, got {trial_runs}.")
-
-    def run(settings: Settings, count: int, tell: OnProgress | None = None) -> list[RunRecord]:
-        return conditions.run(
-            cell.graph, cell.model, cell.method, settings, runs=count, on_progress=tell
-        )
-
-    def tell_runs(done: float) -> None:
-        if on_step is not None:
-            on_step(count_trials(stages) + done)
-
-    stages = SEARCHES[cell.method] if settings is None else ()
-    choice = None
-    if stages:
-        tried = min(conditions.runs, trial_runs)
-        choice = choose_settings(stages, lambda settings: run(settings, tried), on_step)
-        settings = choice.settings
-    settings = settings or {}
-    (first,) = run(settings, 1)
-    slow = first.seconds > SLOW_RUN_SECONDS
-    count = min(conditions.runs, SLOW_RUNS) if slow else conditions.runs
-    return CellResult(cell, run(settings, count, tell_runs), settings, choice)
+def failures(results: Sequence[CellResult]) -> list[str]:
+    """What could not be run, one sentence for each cell."""
+    return [
+        f"{', '.join(map(str, result.cell.key))}: {result.failure}"
+        for result in results
+        if result.failure
+    ]
 
 
-def count_steps(cell: Cell, runs: int, *, searched: bool = True) -> int:
-    """Trials and runs of a cell."""
-    return (count_trials(SEARCHES[cell.method]) if searched else 0) + runs
+def _settings(results: Sequence[CellResult]) -> Table:
+    """Which settings each cell has, where they are not the defaults."""
+    rows = []
+    for result in results:
+        if not result.settings:
+            continue
+        graph, model, method = result.cell.key
+        text = " ".join(f"{name}={value}" for name, value in result.settings.items())
+        source = f"of {result.trials}" if result.trials else "published"
+        vals = mean_and_spread(result.val_scores) if result.val_scores else None
+        rows.append([graph, MODELS.title(model), METHODS.title(method), f"`{text}`", source, vals])
+    return Table(
+        "Settings",
+        ["graph", "model", "method", "settings", "chosen", "validation"],
+        rows,
+        [
+            "Chosen by the mean validation score of a few runs each, or published by the paper's"
+            " authors, who chose them by test score. The last column has the validation score over"
+            " all runs."
+        ],
+    )

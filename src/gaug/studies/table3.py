@@ -3,65 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from gaug.runs.executors import OnProgress
-from gaug.runs.store import RunRecord
-from gaug.studies.conditions import Conditions
-from gaug.studies.paper import TABLE3_MODELS, Score, table3_score
+from gaug.drawing.table import Field, Scores, Table
+from gaug.models.registry import MODELS
+from gaug.runs.graphs import Graphs
+from gaug.studies.paper import TABLE3_MODELS, table3_score
 from gaug.studies.published import published_settings
+from gaug.studies.study import Cell, CellResult, Study, StudyOptions, paper_plan
 
 GRAPH = "cora"
-MODELS = TABLE3_MODELS
 
 #: The original graph, GAug-O with each of its parts left out, a control, and GAug-O.
-VARIANTS = ("original", "no-sampling", "rounding", "no-edge-loss", "random", "full")
+VARIANTS = {
+    "original": "original graph",
+    "no-sampling": "no sampling",
+    "rounding": "rounding",
+    "no-edge-loss": "no edge loss",
+    "random": "random edges",
+    "full": "GAug-O",
+}
 
 
-@dataclass(frozen=True)
-class AblationResult:
-    """A cell of the table with its runs."""
+class Table3(Study):
+    """GAug-O on Cora with a part left out, the paper's numbers beside ours."""
 
-    variant: str
-    model: str
-    records: list[RunRecord]
+    name = "table3"
+    title = "Table 3"
+    models = TABLE3_MODELS
+    settings = ("published", "default")
 
-    @property
-    def scores(self) -> list[float]:
-        """Test micro-F1 in percent, a run each."""
-        return [record.test_score for record in self.records]
+    def cells(self, options: StudyOptions) -> list[Cell]:
+        """Every variant with every model."""
+        return [
+            self._cell(variant, model, options)
+            for model in self.chosen(options, "models")
+            for variant in VARIANTS
+        ]
 
-    @property
-    def paper(self) -> Score | None:
-        """The paper's mean and deviation; it has no random control."""
-        return table3_score(self.variant, self.model)
+    def _cell(self, variant: str, model: str, options: StudyOptions) -> Cell:
+        method = "none" if variant == "original" else "gaug-o"
+        published = (options.settings or self.settings[0]) == "published"
+        settings = published_settings(GRAPH, model, method) if published else {}
+        if method == "gaug-o":
+            settings["variant"] = variant
+        plan = paper_plan(GRAPH, model, method, settings, options)
+        return Cell((variant, model), plan, self.run_numbers(options), settings=settings)
 
-
-def run_table3(
-    models: Sequence[str],
-    conditions: Conditions,
-    on_progress: OnProgress | None = None,
-) -> list[AblationResult]:
-    """Every variant with every model, with the authors' settings for the full method.
-
-    Args:
-        models: Which models.
-        conditions: How runs are done.
-        on_progress: Called with the number of runs done, of
-            ``len(models) * len(VARIANTS) * conditions.runs``.
-    """
-    results: list[AblationResult] = []
-
-    def tell(done: float) -> None:
-        if on_progress is not None:
-            on_progress(len(results) * conditions.runs + done)
-
-    for model in models:
-        for variant in VARIANTS:
-            method = "none" if variant == "original" else "gaug-o"
-            settings = published_settings(GRAPH, model, method)
-            if method == "gaug-o":
-                settings["variant"] = variant
-            records = conditions.run(GRAPH, model, method, settings, on_progress=tell)
-            results.append(AblationResult(variant, model, records))
-    return results
+    def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
+        """One row per variant, one column per model."""
+        by_key = {result.cell.key: result for result in results}
+        models = list(dict.fromkeys(model for _, model in by_key))
+        rows: list[list[Field]] = []
+        for variant, title in VARIANTS.items():
+            cells = [by_key[variant, model] for model in models]
+            papers = [table3_score(variant, model) for model in models]
+            rows.append(
+                [
+                    title,
+                    *(
+                        Scores(cell.scores, paper, cell.failure)
+                        for cell, paper in zip(cells, papers, strict=True)
+                    ),
+                ]
+            )
+        runs = max(len(result.records) for result in results)
+        notes = [
+            f"Cora, test micro-F1 in percent, mean and sample standard deviation over {runs}"
+            f" run{'' if runs == 1 else 's'}; in brackets the paper's mean."
+        ]
+        if any("beta" in result.settings for result in results):
+            notes.append(
+                "Settings are those that the paper's authors published for GAug-O, chosen by test"
+                " score."
+            )
+        notes += [f"{result.cell.key}: {result.failure}" for result in results if result.failure]
+        return Table(self.title, ["", *map(MODELS.title, models)], rows, notes)

@@ -24,7 +24,7 @@ def micro_f1(logits: Tensor, labels: Tensor) -> float:
 
 
 def predicted_labels(logits: Tensor, multilabel: bool) -> Tensor:
-    """The class of the largest logit [n], or for each label whether its logit is positive [n, C]."""
+    """The class of the largest logit [n], or of each label whether its logit is positive [n, C]."""
     return logits > 0 if multilabel else logits.argmax(dim=1)
 
 

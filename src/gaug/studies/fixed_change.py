@@ -1,0 +1,74 @@
+"""Training on a graph with a given change: the method of figures that compare changes."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+
+from gaug.config import setting
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.change import GraphChange
+from gaug.methods.method import Method
+from gaug.training.config import MethodConfig
+from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
+
+
+@dataclass(frozen=True)
+class FixedChangeConfig(MethodConfig):
+    """Settings of `FixedChange`."""
+
+    name: ClassVar[str] = "fixed-change"
+    title: ClassVar[str] = "fixed change"
+
+    change: str = setting("", "Fingerprint of the edges that are added and removed.")
+    inference: str = setting(
+        "modified", "Graph to predict on: modified or original.", choices=("modified", "original")
+    )
+
+
+class FixedChange(Method[FixedChangeConfig]):
+    """Trains on the graph with a change that somebody else has found.
+
+    Args:
+        change: What to add and remove.
+        inference: ``modified`` or ``original``: the graph to predict on.
+        options: Arguments of every method.
+    """
+
+    config_type = FixedChangeConfig
+
+    def __init__(self, change: GraphChange, inference: str = "modified", **options: Any) -> None:
+        digest = hashlib.sha256()
+        for pairs in (change.added, change.removed):
+            digest.update(f"{pairs.sort(dim=1).values.tolist()}".encode())
+        config = FixedChangeConfig(digest.hexdigest()[:12], inference)
+        super().__init__(config, **options)
+        self.change = change
+
+    @property
+    def is_custom(self) -> bool:
+        """Its settings do not say which edges are changed."""
+        return True
+
+    def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+        """Open one run."""
+        changed = self.change.apply(visible.adjacency.to_data())
+        return _Run(visible, generator, Adjacency.of(changed), self.config.inference)
+
+
+class _Run(AugmentedRun):
+    def __init__(
+        self, visible: Visible, generator: torch.Generator, modified: Adjacency, inference: str
+    ) -> None:
+        super().__init__(visible, generator)
+        self.modified = modified
+        self.tested = modified if inference == "modified" else visible.adjacency
+
+    def next_round(self, previous: RoundResult | None) -> Round | None:
+        return Round(self.tested) if previous is None else None
+
+    def training_graph(self, current: Round, epoch: int) -> Adjacency:
+        return self.modified
