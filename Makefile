@@ -4,18 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
+LOWEST := .venv-lowest
 
-.PHONY: help demo test fuzz check format bench docs clean
+.PHONY: help demo test coverage lowest fuzz check format bench docs clean
 
 help:
-	@echo "make demo   set up and run the demo"
-	@echo "make test   set up and run the whole test suite"
-	@echo "make fuzz   ten thousand odd and damaged files for the readers"
-	@echo "make check  formatting, lint, types, import rules"
-	@echo "make format format the code"
-	@echo "make bench  speed and memory against a plain PyTorch Geometric script"
-	@echo "make docs   build the documentation site"
-	@echo "make clean  remove the environment and caches"
+	@echo "make demo      set up and run the demo"
+	@echo "make test      set up and run the whole test suite"
+	@echo "make coverage  the test suite, and which lines it leaves out"
+	@echo "make lowest    the test suite with the lowest versions that pyproject.toml allows"
+	@echo "make fuzz      ten thousand odd and damaged files for the readers"
+	@echo "make check     formatting, lint, types, import rules"
+	@echo "make format    format the code"
+	@echo "make bench     speed and memory against a plain PyTorch Geometric script"
+	@echo "make docs      build the documentation site"
+	@echo "make clean     remove the environments and caches"
 
 # Set up once; again only when the pins or the package's metadata change.
 $(READY): constraints.txt pyproject.toml
@@ -33,6 +36,17 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
+
+coverage: $(READY)
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing
+
+# Not every lowest version has a release for every Python: use 3.11. What old versions warn of is
+# theirs, so warnings are no errors here.
+lowest:
+	$(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) .ci/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt -e '.[test]'
+	$(LOWEST)/bin/python -m pytest -n auto -W default
 
 fuzz: $(READY)
 	GAUG_FUZZ=10000 $(BIN)/python -m pytest tests/data/test_fuzz.py
@@ -55,4 +69,4 @@ docs: $(DOCS_READY)
 	@echo "The site is in site/index.html"
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache site
+	rm -rf $(VENV) $(LOWEST) .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache site

@@ -9,6 +9,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.graphs import benchmark_graph
 from benchmarks.ours import Job
+from gaug.graph.sparse import SparseMatrix
 from gaug.training.task import Task
 
 _EPOCHS = 20
@@ -47,7 +48,8 @@ def epoch_breakdown(name: str) -> list[str]:
     pattern = task.adjacency.looped[0]
     width, products = 128, 3  # forward, backward, validation
     bytes_read = products * pattern.nnz * (8 + 4 + 4 * width)
-    bytes_read += products * task.features.pattern.nnz * (8 + 4 + 4 * width)
+    if isinstance(task.features, SparseMatrix):
+        bytes_read += products * task.features.pattern.nnz * (8 + 4 + 4 * width)
     rate = bytes_read / spent["sparse products"] / 1e9
     lines.append(
         f"  The sparse products read {rate:.0f} GB/s; copying memory here does"

@@ -15,7 +15,9 @@ from gaug.graph.sparse import Pattern, SparseMatrix, sampled_products, spmm
 def random_matrix(
     rows: int, cols: int, density: float, seed: int
 ) -> tuple[SparseMatrix, np.ndarray]:
-    matrix = scipy.sparse.random(rows, cols, density, "csr", np.float64, rng=seed)
+    matrix = scipy.sparse.random(
+        rows, cols, density, "csr", np.float64, np.random.default_rng(seed)
+    )
     pattern = Pattern(
         torch.from_numpy(matrix.indptr.astype(np.int64)),
         torch.from_numpy(matrix.indices.astype(np.int64)),
