@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from gaug import DropEdge, Experiment, GAugM, load_graph, make_split, run_experiment
+from gaug import (
+    DropEdge,
+    Experiment,
+    GAugM,
+    SplitConfig,
+    load_graph,
+    make_split,
+    run_experiment,
+)
 from gaug.choosing.scores import ValidationScores, validate_repeatedly, without_test
 from gaug.errors import DataError
 from gaug.methods.method import Method
@@ -19,7 +27,8 @@ from gaug.training.task import Task
 @pytest.fixture
 def data() -> Data:
     graph = load_graph("karate")
-    return make_split(graph, "stratified").apply(graph)
+    split = make_split(graph, "stratified", SplitConfig(train_fraction=0.1))
+    return split.apply(graph)
 
 
 def scores_of(data: Data, method: Method) -> tuple[float, ...]:

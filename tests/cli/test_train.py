@@ -188,7 +188,7 @@ def test_missing_data_is_one_line_with_the_remedy_and_exit_1(gaug, tmp_path):
 def test_a_missing_split_file_is_one_line_and_exit_1(gaug, tmp_path, no_training):
     result = gaug("train", "karate", "--split", str(tmp_path / "mine.npz"))
     assert result.code == 1
-    assert result.err == f"gaug: There is no file {tmp_path / 'mine.npz'}.\n"
+    assert result.err == f"gaug: There is no split file {tmp_path / 'mine.npz'}.\n"
 
 
 def test_a_store_that_cannot_be_written_is_refused_before_any_training(gaug, tmp_path, no_training):

@@ -263,7 +263,7 @@ def test_a_split_file_is_checked_like_any_split(tmp_path, path_graph):
 
 
 def test_a_split_file_that_is_not_there_is_refused_with_its_path(tmp_path, path_graph):
-    with pytest.raises(DataError, match=r"^There is no file .*nowhere\.npz\.$"):
+    with pytest.raises(DataError, match=r"^There is no split file .*nowhere\.npz\.$"):
         make_split(path_graph, str(tmp_path / "nowhere.npz"))
 
 

@@ -195,7 +195,7 @@ def test_a_graph_of_200_000_nodes_is_as_large_as_its_edges_and_features():
 
 
 def test_a_degree_that_gives_no_edge_is_refused_with_the_least_that_does():
-    message = r"^degree must give the graph an edge at least \(0\.5\), got 0\.49\.$"
+    message = r"^degree must give the graph at least one edge \(0\.5\), got 0\.49\.$"
     with pytest.raises(ConfigError, match=message):
         SyntheticConfig(num_nodes=4, num_classes=2, degree=0.49)
     config = SyntheticConfig(num_nodes=4, num_classes=2, degree=0.5)

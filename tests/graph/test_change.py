@@ -197,7 +197,7 @@ def test_an_omniscient_change_leaves_nodes_without_a_label_alone(path_graph):
 
 def test_an_omniscient_change_of_several_labels_a_node_is_refused(path_graph):
     path_graph.y = torch.ones(4, 2)
-    with pytest.raises(DataError, match=r"needs the class of each node, and one a node\.$"):
+    with pytest.raises(DataError, match=r"needs exactly one class per node\.$"):
         omniscient_change(path_graph, 1, 1, seeded())
 
 

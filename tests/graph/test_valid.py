@@ -172,7 +172,7 @@ def test_a_graph_without_features_is_refused_with_a_remedy():
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ([1.0], r"one number an edge \(2\), got shape \[1\]"),
+        ([1.0], r"one number per edge \(2\), got shape \[1\]"),
         ([1.0, -2.0], "finite and not negative"),
         ([1.0, float("nan")], "finite and not negative"),
         ([1.0, float("inf")], "finite and not negative"),
@@ -211,7 +211,9 @@ def test_a_sparse_feature_that_is_not_finite_is_refused_with_node_and_feature(ba
 def test_features_of_another_number_of_nodes_are_refused(num_nodes):
     data = graph_of([(0, 1), (1, 0)], x=torch.ones(4, 2), y=None)
     data.num_nodes = num_nodes
-    with pytest.raises(DataError, match=rf"^x must have one row a node \({num_nodes}\), got 4\.$"):
+    with pytest.raises(
+        DataError, match=rf"^x must have one row per node \({num_nodes}\), got 4\.$"
+    ):
         graph.standardize(data)
 
 

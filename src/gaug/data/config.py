@@ -8,8 +8,8 @@ from pathlib import Path
 
 from gaug.config import Config, Range, setting
 from gaug.data.files.graph_files import KNOWN_SUFFIXES
-from gaug.data.tables.text_lines import check_file, plain_suffix
-from gaug.errors import ConfigError
+from gaug.data.tables.text_lines import plain_suffix
+from gaug.errors import ConfigError, DataError
 
 #: The parts of a split.
 PARTS = ("train", "val", "test")
@@ -84,7 +84,8 @@ def is_split_file(kind: str) -> bool:
 def check_split(kind: str) -> None:
     """Raise unless this is a kind of split or a file that exists."""
     if is_split_file(kind):
-        check_file(Path(kind))
+        if not Path(kind).is_file():
+            raise DataError(f"There is no split file {kind}.")
     elif kind not in KINDS:
         raise unknown_split(kind)
 

@@ -32,7 +32,7 @@ def align_features(graph: LoadedGraph, names: Sequence[str]) -> LoadedGraph:
         DataError: With the columns that are missing or too many.
     """
     if not names or not graph.feature_names:
-        return graph  # nothing to go by but their number, which whoever uses them checks
+        return graph  # only their number can be compared, which the model does
     if tuple(names) == graph.feature_names:
         return graph
     given = {name: column for column, name in enumerate(graph.feature_names)}

@@ -1,4 +1,4 @@
-"""A graph ready for use, with the names that its owner uses."""
+"""A graph ready for use, with the user's names for its parts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class LoadedGraph:
         data: The graph, valid in the sense of `gaug.graph.valid`; with ``train_mask``,
             ``val_mask`` and ``test_mask`` if it came with a split, without ``y`` if it came
             without labels.
-        ids: The user's id of each node.
-        class_names: The user's name of each class; empty without labels.
+        ids: The id of each node, as the user has it.
+        class_names: The name of each class, as the user has it; empty without labels.
         feature_names: A name for each column of ``x``; empty where they have none. The column of a
             category is called ``column=category``.
         notes: One sentence for each thing that was changed or decided on the way.

@@ -1,4 +1,4 @@
-"""Users' ids of nodes, and the numbers 0 … N-1 that stand for them inside."""
+"""The user's node ids, and the numbers 0 … N-1 that stand for them inside."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from gaug.data.tables.table import shown
 from gaug.errors import DataError
 
-#: Says where the i-th of some ids stands, for an error: ``edges.csv, line 7, column 2``.
+#: Says where the i-th id stands, for an error: ``edges.csv, line 7, column 2``.
 Place = Callable[[int], str]
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.data.config import KINDS, PARTS, SplitConfig, unknown_split
+from gaug.data.config import KINDS, PARTS, SplitConfig, check_split, unknown_split
 from gaug.data.files.arrays import read_npz
 from gaug.data.node_ids import NodeIds
 from gaug.data.split_drawing import draw_per_class, draw_random, draw_stratified
@@ -127,6 +127,7 @@ def read_split(path: Path, data: Data, ids: NodeIds | None = None) -> Split:
         data: The graph.
         ids: The ids of its nodes, by default their numbers.
     """
+    check_split(str(path))
     arrays = read_npz(path)
     missing = [part for part in PARTS if part not in arrays]
     if missing:

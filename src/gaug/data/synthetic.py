@@ -31,7 +31,7 @@ class SyntheticConfig(Config):
         0.05, "Share of the features that are not zero, about.", within=Range(0, 1, low_open=True)
     )
     feature_signal: float = setting(
-        0.5, "Share of a node's features drawn from its class's own.", within=_SHARE
+        0.5, "Share of a node's features that are drawn from those of its class.", within=_SHARE
     )
     seed: int = setting(0, "Seed.", within=Range(0))
 
@@ -44,7 +44,7 @@ class SyntheticConfig(Config):
             )
         if int(self.num_nodes * self.degree / 2) < 1:
             raise ConfigError(
-                f"degree must give the graph an edge at least ({2 / self.num_nodes:g}),"
+                f"degree must give the graph at least one edge ({2 / self.num_nodes:g}),"
                 f" got {self.degree:g}."
             )
         smallest = self.num_nodes // self.num_classes

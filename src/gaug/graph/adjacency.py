@@ -143,7 +143,7 @@ class Adjacency:
         r"""The mean over a node and its neighbors, $(D + s I)^{-1} (A + s I) h$.
 
         Args:
-            h: One row a node.  [N, d]
+            h: One row per node.  [N, d]
             self_weight: How much the node itself counts, s.
         """
         if self_weight not in self._row_normalized:

@@ -1,4 +1,4 @@
-"""What is computed once and kept for training, whoever asks for it first."""
+"""What is computed once and kept for training, no matter which code asks for it first."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def with_gradient(function: _Function) -> _Function:
     """What training can use of a function, even if called under ``no_grad`` or ``inference_mode``.
 
-    For what is kept: otherwise whoever looks at a graph without gradient would take it from those
-    who train on it later.
+    For cached values: otherwise a first look at a graph without gradient would leave a value that
+    later training cannot use.
     """
     return torch.inference_mode(False)(torch.enable_grad()(function))
 

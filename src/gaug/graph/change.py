@@ -13,7 +13,7 @@ from gaug.errors import DataError
 from gaug.graph.edges import keys_to_pairs, pair_keys, undirected_pairs
 from gaug.graph.labels import is_multilabel
 
-# Up to so many pairs of nodes are listed outright when non-edges are drawn: 10 MB of work.
+# Up to this many pairs of nodes are listed outright when non-edges are drawn: 10 MB of work.
 _LISTED_PAIRS = 100_000
 
 
@@ -66,14 +66,14 @@ def random_change(
 def omniscient_change(
     data: Data, num_added: int, num_removed: int, generator: torch.Generator
 ) -> GraphChange:
-    """The change of somebody who knows every label: adds within a class, removes between classes.
+    """A change with knowledge of every label: adds within a class, removes between classes.
 
     An upper bound for figures, not a method: it looks at the labels of all nodes. Where there are
     fewer pairs of the right kind than asked, it takes all of them. Nodes without a label are left
     alone.
     """
     if data.y is None or is_multilabel(data):
-        raise DataError("An omniscient change needs the class of each node, and one a node.")
+        raise DataError("An omniscient change needs exactly one class per node.")
     labels: Tensor = data.y
     edges = undirected_pairs(data.edge_index)
     ends = labels[edges]

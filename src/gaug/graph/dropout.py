@@ -13,7 +13,7 @@ def dropout(h: Tensor | SparseMatrix, share: float, training: bool) -> Tensor | 
     """Drop entries at random and scale the rest, so that the expectation stays.
 
     Only stored entries of a sparse matrix are drawn. On a CPU, PyTorch's own dropout draws one
-    random number an entry and costs more than the rest of an epoch; here four entries share 64
+    random number per entry and costs more than the rest of an epoch; here four entries share 64
     random bits. The share is then a multiple of 1/65536, and the scale matches it exactly.
     """
     if not training or share == 0:

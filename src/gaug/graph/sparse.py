@@ -23,7 +23,7 @@ def csr_tensor(
 ) -> Tensor:
     """A ``torch.sparse_csr`` matrix from its parts.
 
-    PyTorch warns once a process that such tensors are in beta; a user can do nothing about it.
+    PyTorch warns once per process that such tensors are in beta; the user cannot act on that.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")

@@ -1,4 +1,4 @@
-"""What a valid graph is, and the facts about one that the rest of the package asks for.
+"""What a valid graph is, and how any `Data` becomes one.
 
 A valid graph is a PyTorch Geometric `Data` that is undirected (both directions listed), coalesced
 and free of self-loops, with finite features ``x`` (dense, or ``torch.sparse_csr`` where they are
@@ -69,7 +69,7 @@ def _checked_num_nodes(data: Data, *, require_features: bool) -> int:
         raise DataError(f"x must be a matrix of shape [N, F], got shape {list(data.x.shape)}.")
     num_nodes = int(data.num_nodes if data.x is None else data.x.size(0))
     if data.num_nodes != num_nodes:
-        raise DataError(f"x must have one row a node ({data.num_nodes}), got {num_nodes}.")
+        raise DataError(f"x must have one row per node ({data.num_nodes}), got {num_nodes}.")
     if num_nodes == 0:
         raise DataError("The graph has no nodes.")
     if edge_index.numel() == 0:
@@ -90,7 +90,7 @@ def _undirected_edges(data: Data, num_nodes: int, notes: list[str]) -> tuple[Ten
     if weight is not None:
         if weight.shape != edge_index.shape[1:]:
             raise DataError(
-                f"edge_weight must have one number an edge ({edge_index.size(1)}),"
+                f"edge_weight must have one number per edge ({edge_index.size(1)}),"
                 f" got shape {list(weight.shape)}."
             )
         if not bool(torch.isfinite(weight).all()) or bool((weight < 0).any()):

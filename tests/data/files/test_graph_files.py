@@ -366,7 +366,7 @@ NUMBERS = "id,age\n" + "".join(f"n{i},{i}\n" for i in range(200))
         ({"edges": EDGES, "labels": "node,label\nann,\n"}, "holds no label"),
         ({"edges": "\n".join(f"{i},{i + 1}" for i in range(50)),
           "labels": "\n".join(f"{i},{i / 7}" for i in range(50))},
-         "50 different labels for 50 nodes are no classes"),
+         "50 different labels for 50 nodes are not classes"),
         ({"edges": EDGES, "labels": LABELS, "split": "ann,train\nbob,val\ncid,test\n"},
          r"split.csv, line 3: node 'cid' of the test part has no label"),
         ({"edges": EDGES, "labels": LABELS, "split": "ann,train\nbob,left\n"},

@@ -101,7 +101,7 @@ def test_a_file_outside_the_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "edges.csv")
-    with pytest.raises(DataError, match="must be a file"):
+    with pytest.raises(DataError, match="must be a regular file"):
         open_graph(tmp_path)
 
 

@@ -1,1 +1,1 @@
-"""A user's own graph from files."""
+"""The user's own graph from files."""

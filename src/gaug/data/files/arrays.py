@@ -76,7 +76,7 @@ def sparse_matrix(path: Path, arrays: Mapping[str, np.ndarray]) -> scipy.sparse.
             raise DataError(f"{path}: a sparse matrix must have two sizes below 2³¹, got {shape}.")
         if arrays["data"].dtype.kind not in "biuf":
             raise DataError(f"{path}: data must be numbers, got {arrays['data'].dtype}.")
-        _check_rows_pay(path, shape, arrays["data"].size)
+        _check_not_mostly_empty(path, shape, arrays["data"].size)
         if kind in ("csr", "csc"):
             parts = (arrays["data"], arrays["indices"], arrays["indptr"])
             make = scipy.sparse.csr_matrix if kind == "csr" else scipy.sparse.csc_matrix
@@ -90,8 +90,8 @@ def sparse_matrix(path: Path, arrays: Mapping[str, np.ndarray]) -> scipy.sparse.
         return scipy.sparse.csr_matrix(matrix)
 
 
-def _check_rows_pay(path: Path, shape: tuple[int, ...], stored: int) -> None:
-    """A matrix of a billion empty rows takes gigabytes as soon as somebody turns it."""
+def _check_not_mostly_empty(path: Path, shape: tuple[int, ...], stored: int) -> None:
+    """A matrix of a billion empty rows takes gigabytes as soon as it is transposed."""
     most = 10_000_000 + 100 * stored
     if max(shape) > most:
         raise DataError(

@@ -1,4 +1,4 @@
-"""Edges from a file, in the ids of their owner."""
+"""Edges from a file, in the user's node ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph as a folder of files that can be read again as GRAPH."""
+"""A graph written as a folder of files that can be opened again."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def write_graph_folder(folder: Path, graph: LoadedGraph) -> None:
 
 
 def write_pairs(path: Path, ids: NodeIds, pairs: Tensor, numbers: dict[str, Tensor]) -> None:
-    """Pairs of nodes in their owner's ids, with columns of numbers beside them.
+    """Pairs of nodes in the user's ids, with columns of numbers beside them.
 
     Args:
         path: The file.

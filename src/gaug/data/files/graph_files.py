@@ -91,7 +91,7 @@ def _the_file(folder: Path, kind: str) -> Path | None:
         return None
     if not found[0].resolve().is_relative_to(folder.resolve()):
         raise DataError(
-            f"{found[0]} leads out of its folder. If it is meant, name it explicitly.",
+            f"{found[0]} leads out of its folder. If that is intended, name the file explicitly.",
             topic=f"{kind}-file",
         )
     return found[0]

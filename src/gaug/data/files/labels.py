@@ -1,4 +1,4 @@
-"""Labels from a file: a class a node, or several labels a node as columns of 0 and 1."""
+"""Labels from a file: one class per node, or several labels per node as columns of 0 and 1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gaug.data.tables.text_lines import plain_suffix
 from gaug.errors import DataError
 
 _LABELS = ("label", "labels", "class", "y")
-# With more classes than this, and hardly two nodes in each, it is no class.
+# More different labels than this, with hardly two nodes each, are not classes.
 _MANY_CLASSES = 20
 
 
@@ -63,7 +63,7 @@ class LabelCells:
         count = int(known.sum())
         if len(classes) > _MANY_CLASSES and len(classes) * 2 > count:
             raise DataError(
-                f"{self.path}: {len(classes):,} different labels for {count:,} nodes are no"
+                f"{self.path}: {len(classes):,} different labels for {count:,} nodes are not"
                 " classes. Choose the column of classes.",
                 topic="label-column",
             )
@@ -88,7 +88,7 @@ class LabelCells:
             if rows != len(ids):
                 raise DataError(
                     f"{self.path} has {rows:,} rows, and the graph {len(ids):,} nodes. Labels"
-                    " without node ids must be one a node; give the id in the first column."
+                    " without node ids must be one per node; give the id in the first column."
                 )
             return np.arange(len(ids))
         NodeIds.unique(self.ids, lambda row: self.place(row, None), str(self.path))
@@ -98,7 +98,7 @@ class LabelCells:
         if rows.size < num_nodes:
             raise DataError(
                 f"{self.path} has {rows.size:,} rows, and the graph {num_nodes:,} nodes: with"
-                " several labels a node, each node must have its row."
+                " several labels per node, each node must have its row."
             )
         y = np.zeros((num_nodes, len(self.columns)), dtype=np.float32)
         for number, cells in enumerate(self.columns):
@@ -162,7 +162,7 @@ def _labels_of_array(path: Path) -> LabelCells:
     array = read_npy(path)
     if array.ndim not in (1, 2) or array.dtype.kind not in "biufU" or array.size == 0:
         raise DataError(
-            f"{path} must hold one class a node, or a row of 0 and 1, got {array.dtype} of shape"
+            f"{path} must hold one class per node, or a row of 0 and 1, got {array.dtype} of shape"
             f" {list(array.shape)}."
         )
     matrix = array.reshape(len(array), -1)
@@ -183,7 +183,7 @@ def _labels_of_array(path: Path) -> LabelCells:
 
 
 def _sorted_classes(names: set[str]) -> list[str]:
-    """By their numbers if all are numbers, else by the alphabet."""
+    """Sorted as numbers if all are numbers, else alphabetically."""
     if all(is_number(name) for name in names):
         return sorted(names, key=lambda name: (float(name), name))
     return sorted(names)

@@ -96,7 +96,7 @@ def _named(
             f" {len(class_names):,}."
         )
     if feature_names and len(feature_names) != data.x.size(1):
-        feature_names = ()  # they were for features that the file has no more
+        feature_names = ()  # they name features that the file does not have
     masks = [data.get(f"{part}_mask") for part in PARTS]
     for part, mask in zip(PARTS, masks, strict=True):
         if mask is not None and (mask.dtype != torch.bool or mask.shape != (data.num_nodes,)):
@@ -118,13 +118,13 @@ def _named(
 def _load(path: Path) -> dict[str, Any]:
     check_file(path)
     if not zipfile.is_zipfile(path):
-        raise DataError(f"{path} is no file of torch.save, or of a version before 1.6.")
+        raise DataError(f"{path} is not a file of torch.save, or is of a version before 1.6.")
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-        # torch.save stores as it is; anything packed is somebody else's work and may be a bomb.
+        # torch.save stores as it is; anything compressed was written otherwise and may be a bomb.
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-            raise DataError(f"{path} holds packed parts, which torch.save does not write.")
+            raise DataError(f"{path} holds compressed parts, which torch.save does not write.")
         # Leaving the block forbids what it allowed, also what PyTorch Geometric needs itself.
         allowed = torch.serialization.get_safe_globals()
         with torch.serialization.safe_globals([kind for kind in _SAFE if kind not in allowed]):

@@ -1,4 +1,4 @@
-"""A split from a file, in the ids of the graph's owner."""
+"""A split from a file, in the user's node ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns of a user's tables mean what, where the user says so."""
+"""Which columns of the tables mean what, where the user says so."""
 
 from __future__ import annotations
 

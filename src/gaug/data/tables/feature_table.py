@@ -33,10 +33,10 @@ Block = np.ndarray | scipy.sparse.csr_matrix
 # A column with more texts than this is a name or a sentence, not a category.
 _MOST_CATEGORIES = 1000
 
-# Scaled columns are dense: no more numbers than this are made so without being asked.
+# Scaled columns are dense; larger tables than this are not made dense unless the user asks.
 _MOST_SCALED = 50_000_000
 
-# Of columns whose largest values differ by more than this factor a user should know.
+# Columns whose largest values differ by more than this factor are of different scales.
 _DIFFERENT_SCALES = 10
 
 
@@ -75,7 +75,7 @@ def features_of_table(
     """Features from a table with a column of node ids.
 
     Args:
-        table: One row a node.
+        table: One row per node.
         id_column: Number of the column of ids.
         dropped: Numbers of columns to leave out.
         column_means: What to put where there is no number, by the column's name; None: its mean.
@@ -85,7 +85,7 @@ def features_of_table(
     """
     used = [column for column in range(table.width) if column not in {id_column, *dropped}]
     if not used:
-        raise DataError(f"{table.path} must have a column of features beside the node ids.")
+        raise DataError(f"{table.path} must have a column of features besides the node ids.")
     scan = _Scan(table, used)
     texts: list[str] = []
     blocks: list[Block] = []

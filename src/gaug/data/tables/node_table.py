@@ -1,4 +1,4 @@
-"""Tables with a row a node: a first row whose id is no node's is a header."""
+"""Tables with one row per node; a first row whose id belongs to no node is a header."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaug.data.tables.open_table import open_table
 from gaug.data.tables.table import Table, is_number
 from gaug.data.tables.text_table import TextTable
 
-# Of the other rows, so large a share must be of known nodes.
+# At least this share of the other rows must belong to known nodes.
 _KNOWN_SHARE = 0.9
 
 
@@ -22,13 +22,13 @@ def open_node_table(
 ) -> tuple[Table, int]:
     """The table in a file, and the number of its column of ids.
 
-    Between texts a header looks like any row. Here the ids of nodes that other files have tell.
+    Among texts a header looks like any other row; the node ids of other files tell them apart.
 
     Args:
         path: The file.
         columns: Which columns mean what.
-        known: Ids that other files have, if any.
-        roles: Which columns, beside the id, the user may have named in this file.
+        known: Node ids in other files, if any.
+        roles: Columns besides the id that the user may have named in this file.
     """
     table = open_table(path, columns.names("id", *roles))
     column = columns.id_column(table)
@@ -42,7 +42,7 @@ def open_node_table(
 
 
 def is_header_among(texts: Sequence[str], known: NodeIds) -> bool:
-    """Whether the first of some ids is no node's, and the others are."""
+    """Whether the first of some ids belongs to no node, and nearly all others do."""
     if len(texts) < 2 or is_number(texts[0]):
         return False
     found = known.positions(texts) >= 0

@@ -1,4 +1,4 @@
-"""The table in a file, by how the file's name ends."""
+"""The table in a file, by the suffix of its name."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gaug.data.tables.text_table import TextTable
 
 
 def open_table(path: Path, wanted_names: Iterable[str] = ()) -> Table:
-    """The table in a file: Parquet by its suffix, else text with whatever delimiter.
+    """The table in a file: Parquet by its suffix, else text with any delimiter.
 
     Args:
         path: The file.
-        wanted_names: Names of columns that a user gave: they tell a header from a first row.
+        wanted_names: Names of columns that the user gave: they tell a header from a first row.
     """
     if plain_suffix(path) == ".parquet":
         return ParquetTable.of(path)

@@ -1,4 +1,4 @@
-"""What every table of a user's is, whatever its file: named columns of texts or numbers."""
+"""What all of the user's tables share, whatever their format: named columns of texts or numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gaug.errors import DataError
 #: One column of some rows: texts, or numbers where the file itself says that it holds numbers.
 Column = Sequence[str] | np.ndarray
 
-#: What stands for a value that is not there, in small letters.
+#: What stands for a missing value, in lower case.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 
 _SHOWN_CHARACTERS = 40
@@ -109,7 +109,7 @@ def as_texts(column: Column) -> Sequence[str]:
 
 
 def shown(text: str) -> str:
-    """A text of a user's in quotes, cut where it is long, its line ends escaped."""
+    """The user's text in quotes for an error, shortened if it is long, its line ends escaped."""
     return repr(text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…")
 
 
@@ -123,5 +123,5 @@ def is_number(text: str) -> bool:
 
 
 def is_missing(text: str) -> bool:
-    """Whether a cell stands for a value that is not there."""
+    """Whether a cell stands for a missing value."""
     return text.lower() in MISSING

@@ -1,4 +1,4 @@
-"""Lines of a text file, plain or compressed, from somebody who may mean no good.
+"""Lines of a text file, plain or compressed, that may be damaged or malicious.
 
 A file is read in blocks of lines. What it unpacks to, the length of a line, and its encoding are
 checked on the way, so that a damaged file or a bomb ends in an error that names the line, not in a
@@ -23,10 +23,10 @@ from gaug.errors import DataError, reason_of
 #: How compressed files end.
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zip")
 
-# A line may have so many bytes; a million features of 16 characters fit.
+# Most bytes per line; a million features of 16 characters fit.
 _LONGEST_LINE = 16 * 2**20
-# A compressed file may unpack to so many bytes, and to so many times its size on top. Texts take
-# up to thirty times their size in memory, arrays take their own.
+# A compressed file may unpack to this many bytes plus this many times its size. Texts take up to
+# thirty times their size in memory, arrays take just their size.
 _UNPACKED_BYTES = 32 * 2**20
 _UNPACKED_ARRAY_BYTES = 512 * 2**20
 _UNPACKED_RATIO = 20
@@ -34,7 +34,7 @@ _BLOCK = 2**20
 
 
 def plain_suffix(path: Path) -> str:
-    """How a file's name ends, in small letters and without a compression.
+    """The suffix of a file name in lower case, without that of a compression.
 
     >>> plain_suffix(Path("a/Edges.CSV.gz"))
     '.csv'
@@ -115,8 +115,8 @@ def too_large(path: Path, most: int) -> DataError:
         else "unpack it yourself and give the unpacked file."
     )
     return DataError(
-        f"{path} unpacks to more than {most:,} bytes, far more than its size suggests. If it is"
-        f" meant, {remedy}"
+        f"{path} unpacks to more than {most:,} bytes, far more than its size suggests. If that is"
+        f" intended, {remedy}"
     )
 
 
@@ -132,7 +132,7 @@ def check_unpacked_size(path: Path) -> None:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """The whole of a file, unpacked, of at most so many bytes."""
+    """The whole file, unpacked, if it has at most this many bytes."""
     with opened(path) as stream:
         parts, total, limit = [], 0, min(most, allowance(path))
         try:
@@ -179,7 +179,7 @@ def check_file(path: Path) -> None:
     if not path.exists():
         raise DataError(f"There is no file {path}.")
     if not path.is_file():
-        raise DataError(f"{path} must be a file, and it is none.")
+        raise DataError(f"{path} must be a regular file.")
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty.")
 

@@ -49,7 +49,7 @@ class TextTable(Table):
 
         Args:
             path: The file, plain or compressed.
-            wanted_names: Names of columns that a user gave: a first row with one of them is a
+            wanted_names: Names of columns that the user gave: a first row with one of them is a
                 header.
         """
         check_unpacked_size(path)
