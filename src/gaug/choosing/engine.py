@@ -72,7 +72,7 @@ class TrialRunner:
         dataclasses.replace(self, deadline=math.inf)._run(
             batch, [trial], range(self.runs), on_trial
         )
-        error = batch.errors.get(trial.name)
+        error = batch.errors.get(id(trial))
         if error is not None:
             raise error
         return self._closed(batch, trial)
@@ -96,7 +96,7 @@ class TrialRunner:
             for trial in proposed:
                 closed = self._closed(batch, trial)
                 done.append(closed)
-                if closed.scores is None and batch.errors.get(trial.name) is None:
+                if closed.scores is None and batch.errors.get(id(trial)) is None:
                     proposer.release(closed)
                 else:
                     proposer.learn(closed)
@@ -115,13 +115,13 @@ class TrialRunner:
             return True
         going_on = []
         for trial in proposed:
-            records = batch.records[trial.name]
+            records = batch.records[id(trial)]
             if not records:
                 continue  # it failed
             score = records[0].val_score
             assert score is not None, "there are validation nodes"
             if proposer.is_hopeless(trial, score):
-                batch.pruned.add(trial.name)
+                batch.pruned.add(id(trial))
             else:
                 going_on.append(trial)
         return self._run(batch, going_on, range(1, self.runs), tell)
@@ -154,9 +154,9 @@ class TrialRunner:
             for request, result in results:
                 for trial in alike[repr(request.plan.config)]:
                     if isinstance(result, GaugError):
-                        batch.errors.setdefault(trial.name, result)
+                        batch.errors.setdefault(id(trial), result)
                     else:
-                        batch.records[trial.name].append(result)
+                        batch.records[id(trial)].append(result)
         except _OutOfTimeError:
             return False
         finally:
@@ -165,10 +165,10 @@ class TrialRunner:
 
     def _closed(self, batch: _Batch, trial: Trial) -> Trial:
         """A trial with what its runs came to."""
-        records = sorted(batch.records[trial.name], key=lambda record: record.run)
-        error = batch.errors.get(trial.name)
+        records = sorted(batch.records[id(trial)], key=lambda record: record.run)
+        error = batch.errors.get(id(trial))
         seconds = sum(record.seconds for record in records)
-        pruned = trial.name in batch.pruned
+        pruned = id(trial) in batch.pruned
         if error is not None:
             return dataclasses.replace(trial, seconds=seconds, failure=str(error))
         if len(records) < self.runs and not pruned:
@@ -187,13 +187,13 @@ def check_validation(graphs: Graphs, trial: Trial) -> None:
 
 
 class _Batch:
-    """What the runs of trials that go side by side have come to so far; trials by their names."""
+    """What the runs of trials that go side by side have come to so far; trials by their ids."""
 
     def __init__(self, trials: list[Trial]) -> None:
         self.trials = trials
-        self.records: dict[str, list[RunRecord]] = {trial.name: [] for trial in trials}
-        self.errors: dict[str, GaugError] = {}
-        self.pruned: set[str] = set()
+        self.records: dict[int, list[RunRecord]] = {id(trial): [] for trial in trials}
+        self.errors: dict[int, GaugError] = {}
+        self.pruned: set[int] = set()
 
     def share(self, runs: int) -> float:
         """How many trials the finished runs make up."""

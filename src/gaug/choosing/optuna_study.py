@@ -80,7 +80,7 @@ class OptunaStudy(Proposer):
             storage=self.storage, study_name=name, direction="maximize", load_if_exists=True
         )
         self._study_id = self.storage.get_study_id_from_name(name)
-        self._owned: dict[str, int] = {}  # ids of the trials under way here, by name
+        self._owned: dict[int, int] = {}  # ids of the trials under way here, by index
         self._heart = _Heart(self.storage, self._owned)
 
     def propose(self) -> list[Trial]:
@@ -102,16 +102,15 @@ class OptunaStudy(Proposer):
 
     def is_hopeless(self, trial: Trial, score: float) -> bool:
         """Whether the first run is below the median of the first runs of earlier batches."""
-        number = self._owned[trial.name]
+        number = self._owned[_index(trial)]
         self.storage.set_trial_intermediate_value(number, 0, score)
-        index = self.storage.get_trial(number).user_attrs["index"]
-        asked = self._view(index // BATCH * BATCH).ask()
+        asked = self._view(_index(trial) // BATCH * BATCH).ask()
         asked.report(score, step=0)
         return asked.should_prune()
 
     def learn(self, trial: Trial) -> None:
         """Tell the study what a trial came to."""
-        number = self._owned.pop(trial.name)
+        number = self._owned.pop(_index(trial))
         if trial.scores is None:
             self.storage.set_trial_user_attr(number, "failure", trial.failure)
             self.storage.set_trial_state_values(number, TrialState.FAIL)
@@ -124,7 +123,7 @@ class OptunaStudy(Proposer):
 
     def release(self, trial: Trial) -> None:
         """Give a trial back: somebody else, or a later start, will run it."""
-        number = self._owned.pop(trial.name, None)
+        number = self._owned.pop(_index(trial), None)
         if number is not None:
             self.storage.set_trial_state_values(number, TrialState.FAIL)
 
@@ -197,7 +196,7 @@ class OptunaStudy(Proposer):
             self.storage.set_trial_state_values(number, TrialState.FAIL)
             return None
         trial = self._trial(found)
-        self._owned[trial.name] = number
+        self._owned[index] = number
         self._heart.beat(number)
         return trial
 
@@ -206,13 +205,14 @@ class OptunaStudy(Proposer):
         texts = [f"{name}={value}" for name, value in settings.items()]
         values = found.user_attrs.get("val_scores")
         return Trial(
-            f"{found.user_attrs['index']}: {' '.join(texts)}",
+            " ".join(texts),
             self.plan.with_settings(texts),
             settings,
             ValidationScores(tuple(values), found.user_attrs["nodes"]) if values else None,
             found.user_attrs.get("seconds", 0.0),
             found.state == TrialState.PRUNED,
             found.user_attrs.get("failure"),
+            found.user_attrs["index"],
         )
 
     def _fail_lost_trials(self) -> None:
@@ -226,6 +226,11 @@ class OptunaStudy(Proposer):
                     self._study_id, trial.number
                 )
                 self.storage.set_trial_state_values(number, TrialState.FAIL)
+
+
+def _index(trial: Trial) -> int:
+    assert trial.number is not None, "it is one of this study"
+    return trial.number
 
 
 def open_storage(store: Store | None) -> BaseStorage:
@@ -244,7 +249,7 @@ def open_storage(store: Store | None) -> BaseStorage:
 class _Heart:
     """Signs of life of the trials under way here, for processes on other machines."""
 
-    def __init__(self, storage: BaseStorage, owned: Mapping[str, int]) -> None:
+    def __init__(self, storage: BaseStorage, owned: Mapping[int, int]) -> None:
         self._storage = storage
         self._owned = owned
         self._stopped = threading.Event()

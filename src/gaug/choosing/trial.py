@@ -22,6 +22,7 @@ class Trial:
         seconds: What its runs took together.
         pruned: Whether it was given up after its first run.
         failure: Why it could not be tried to the end, as a sentence or the rest of one.
+        number: Its place in a study, where it belongs to one.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Trial:
     seconds: float = 0.0
     pruned: bool = False
     failure: str | None = None
+    number: int | None = None
 
     @property
     def mean(self) -> float:

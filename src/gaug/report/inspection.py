@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullFormatter, StrMethodFormatter
 
-from gaug.data.folders import written_atomically
+from gaug.drawing.picture import write_picture
 from gaug.inspection.inspect import SOURCES, Inspection
 
 _DEGREES, _CLASSES, _SCORES = "#0060c0", "#e69f00", "#007a50"
@@ -88,11 +88,7 @@ def draw_inspection(found: Inspection, path: Path) -> None:
         axis.spines[["top", "right"]].set_visible(False)
     shape = found.shape
     canvas.suptitle(f"{_plain(found.graph)}: {shape.nodes:,} nodes, {shape.edges:,} edges")
-    try:
-        with written_atomically(path) as temporary:
-            canvas.savefig(temporary, dpi=110)
-    finally:
-        plt.close(canvas)
+    write_picture(canvas, path)
 
 
 def _draw_degrees(axis: Axes, found: Inspection) -> None:
