@@ -17,6 +17,7 @@ def micro_f1(logits: Tensor, labels: Tensor) -> float:
             node, logits of the labels.  [n, C]
         labels: Class ids [n], or 0/1 [n, C].
 
+    >>> import torch
     >>> micro_f1(torch.tensor([[2.0, 1.0], [0.0, 1.0]]), torch.tensor([0, 0]))
     50.0
     """
