@@ -11,8 +11,8 @@ import pytest
 
 from gaug.data.catalog import readers
 from gaug.data.catalog.catalog import CATALOG, Entry
-from gaug.methods import METHOD_CONFIGS
-from gaug.models import MODEL_CONFIGS
+from gaug.methods import registry as methods
+from gaug.models import registry as models
 from gaug.runs import execute as runs
 from gaug.runs.store import RunRecord, Store
 from gaug.studies.conditions import Conditions, authors_split
@@ -43,8 +43,8 @@ def _club_for_cora(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_graph_model_and_method_of_the_table_is_known():
     assert set(GRAPHS) <= set(CATALOG)
-    assert set(MODELS) == set(MODEL_CONFIGS)
-    assert set(METHODS) <= set(METHOD_CONFIGS)
+    assert set(MODELS) == set(models.MODELS)
+    assert set(METHODS) <= set(methods.METHODS)
 
 
 def test_cells_go_graph_by_graph_and_an_mlp_has_one_a_graph():

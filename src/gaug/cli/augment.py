@@ -66,7 +66,7 @@ def augment(
     )
     experiment = Experiment.of(source, method="gaug-m", settings=settings or [], seed=seed)
     if any(part.looks_at_labels for part in experiment.parts.values()):
-        raise ConfigError("It looks at the labels of all nodes: a control for 'gaug train' alone.")
+        raise ConfigError("It looks at all labels: a control for 'gaug train', no method.")
     _refuse_settings_without_use(experiment)
     check_folder(out, force=force)
     if out.resolve() in source.folders:

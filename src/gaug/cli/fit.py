@@ -80,7 +80,7 @@ def fit(
         device=device,
     )
     if MethodSpec(experiment.method, experiment.parts).looks_at_labels:
-        raise ConfigError("It looks at the labels of all nodes: a control for 'gaug train' alone.")
+        raise ConfigError("It looks at all labels: a control for 'gaug train', no method.")
     check_target(out)
     if (out / DESCRIPTION).exists() and not force:
         raise DataError(
