@@ -16,7 +16,7 @@ from torch_geometric.transforms import Compose, NormalizeFeatures
 from gaug import DropEdge, build_predictor
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.edge_predictors.config import GAEConfig
+from gaug.edge_predictors.config import GAEConfig, VGAEConfig
 from gaug.edge_predictors.local_indices import Jaccard
 from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.graph.edges import undirected_pairs
@@ -270,6 +270,10 @@ def test_settings_of_a_predictor_may_be_a_plain_mapping(data: Data) -> None:
         GAugM(predictor="gae", predictors={"vgae": {}})
     with pytest.raises(ConfigError, match=r"DropEdge has no predictor 'gae'\. Its"):
         DropEdge(predictors={"gae": {}})
+    with pytest.raises(ConfigError, match=r"of predictor 'gae' must be a GAEConfig or a mapping"):
+        GAugM(predictors={"gae": VGAEConfig()})
+    with pytest.raises(ConfigError, match="Unknown setting 'epochs'"):
+        GAugM(predictors={"gae": {"epochs": 3}})
 
 
 def test_a_setting_of_a_predictor_may_be_given_by_its_name_where_that_is_unique() -> None:
