@@ -18,13 +18,13 @@ import time
 
 import psutil
 
+from gaug import GCN, GAugO, GAugOConfig
 from gaug.data.config import SplitConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.methods import GAugO, GAugOConfig
-from gaug.models import GCN
 from gaug.runs.cost import measured
-from gaug.training.loop import Optimization, TrainingConfig, train_run
+from gaug.training.config import TrainingConfig
+from gaug.training.loop import Optimization, train_run
 from gaug.training.task import Task
 
 _DEGREE = 63.0

@@ -10,7 +10,7 @@ import sys
 
 from benchmarks.graphs import benchmark_graph
 from gaug import evaluate
-from gaug.methods import build_method, method_config, part_configs
+from gaug.methods.spec import MethodSpec
 
 METHODS = ("none", "dropedge", "adaedge", "bgcn", "gaug-m", "gaug-o")
 
@@ -18,10 +18,7 @@ METHODS = ("none", "dropedge", "adaedge", "bgcn", "gaug-m", "gaug-o")
 def main() -> None:
     name, method = sys.argv[1:]
     data, title = benchmark_graph(name)
-    config = method_config(method)
-    (record,) = evaluate(
-        data, model="gcn", method=build_method(config, part_configs(config)), runs=1
-    ).records
+    (record,) = evaluate(data, model="gcn", method=MethodSpec.of(method).build(), runs=1).records
     cost = {"seconds": record.seconds, "peak_memory_mb": record.peak_memory_mb}
     print(json.dumps({"graph": title, **cost}))
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.graphs import benchmark_graph
-from gaug.methods import NoAugmentation
-from gaug.models import GCN
+from gaug import GCN, NoAugmentation
 from gaug.runs.cost import peak_memory_mb
 from gaug.runs.executors import repeat
 from gaug.seeding import run_seed
-from gaug.training.loop import OnEpoch, Optimization, TrainingConfig, train_run
+from gaug.training.config import TrainingConfig
+from gaug.training.loop import OnEpoch, Optimization, train_run
 from gaug.training.task import Task
 
 

@@ -17,9 +17,11 @@ import torch
 from torch import Tensor
 
 from benchmarks.graphs import benchmark_graph
+from gaug import build_predictor
 from gaug.data.folders import data_root
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.edge_predictors import GAE, GAEConfig, build_predictor
+from gaug.edge_predictors.config import GAEConfig
+from gaug.edge_predictors.gae import GAE
 from gaug.graph.edges import undirected_pairs
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import top_non_edges

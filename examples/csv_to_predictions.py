@@ -40,14 +40,16 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     fractions = {"add_fraction": 1.0, "remove_fraction": 0.3}
     methods = {
         "plain GCN": NoAugmentation(epochs=options.epochs),
-        "GAug-M": GAugM("features", **fractions, allocation="per-node", epochs=options.epochs),
+        "GAug-M": GAugM(
+            predictor="features", **fractions, allocation="per-node", epochs=options.epochs
+        ),
         # Blogs are alike in how often they use common words: larger steps would blur them all.
         "GAug-O": GAugO(alpha=0.3, edge_learning_rate=0.001, epochs=options.epochs),
     }
     fitted = {name: method.fit(graph.data, info=info) for name, method in methods.items()}
     for name, classifier in fitted.items():
-        print(f"{name:10} validation {classifier.facts.val_score:.1f}")
-    best = max(fitted, key=lambda name: fitted[name].facts.val_score or 0.0)
+        print(f"{name:10} validation {classifier.summary.val_score:.1f}")
+    best = max(fitted, key=lambda name: fitted[name].summary.val_score or 0.0)
 
     probabilities = fitted[best].predict_proba(graph.data, info=info)
     with options.out.open("w", newline="", encoding="utf-8") as file:

@@ -46,7 +46,7 @@ def test_where_features_know_better_gaug_m_is_chosen_and_fitted(noisy: Data):
     assert choice.chosen.candidate is FEATURES
     assert choice.chosen.scores.clearly_above(choice.plain.scores)
     # The classifier is the first run of the trial, and the only thing that was tested.
-    assert result.classifier.facts.val_score == choice.chosen.scores.values[0]
+    assert result.classifier.summary.val_score == choice.chosen.scores.values[0]
     predicted = result.classifier.predict(noisy)[noisy.test_mask]
     right = (predicted == noisy.y[noisy.test_mask]).double().mean()
     assert result.test_score == pytest.approx(100 * float(right))
@@ -114,7 +114,7 @@ def test_a_method_whose_training_fails_is_left_out(noisy, monkeypatch: pytest.Mo
 def test_a_module_of_a_user_and_progress(noisy: Data):
     shares: list[float] = []
     result = auto(noisy, model=Module, runs=1, epochs=2, on_progress=shares.append)
-    assert result.classifier.fitted.choice.factory is Module
+    assert result.classifier.fitted.model.factory is Module
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
 

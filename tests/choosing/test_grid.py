@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gaug.choosing.grid import Stage, choose_settings, count_trials
-from gaug.runs.store import RunRecord
+from gaug.runs.record import RunRecord
 
 STAGES = (Stage({"a": (1, 2, 3)}, over=({"b": 0},)), Stage({"b": (0, 1, 2)}))
 

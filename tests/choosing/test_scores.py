@@ -33,7 +33,7 @@ def data() -> Data:
 
 def scores_of(data: Data, method: Method) -> tuple[float, ...]:
     found = validate_repeatedly(
-        Task.of(data), method.choice, method, method.training, runs=2, seed=method.seed
+        Task.of(data), method.model, method, method.training, runs=2, seed=method.seed
     )
     assert found.num_nodes == int(data.val_mask.sum())
     return found.values
@@ -43,7 +43,7 @@ def scores_of(data: Data, method: Method) -> tuple[float, ...]:
     ("name", "method", "settings"),
     [
         ("dropedge", DropEdge(epochs=5, seed=3), []),
-        ("gaug-m", GAugM("ra", epochs=5, seed=3), ["predictor=ra"]),
+        ("gaug-m", GAugM(predictor="ra", epochs=5, seed=3), ["predictor=ra"]),
     ],
 )
 def test_the_runs_are_those_of_the_experiment(data, name, method, settings):

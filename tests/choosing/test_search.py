@@ -14,9 +14,10 @@ from gaug.choosing.search import search_settings
 from gaug.config import Span, searched_settings
 from gaug.data.opening import open_graph
 from gaug.errors import ConfigError, TrainingError
-from gaug.methods import METHOD_CONFIGS
+from gaug.methods.registry import METHODS
 from gaug.runs.plan import Experiment
-from gaug.runs.store import RunRecord, Store
+from gaug.runs.record import RunRecord
+from gaug.runs.store import Store
 
 KARATE = open_graph("karate")
 SPLIT = {"split": "stratified"}
@@ -144,9 +145,9 @@ def test_another_seed_tries_other_settings(scored) -> None:
     assert one.trials != other.trials
 
 
-@pytest.mark.parametrize("name", METHOD_CONFIGS)
+@pytest.mark.parametrize("name", METHODS)
 def test_what_is_searched_is_allowed_and_the_default_is_among_it(name: str) -> None:
-    default = METHOD_CONFIGS[name]()
+    default = METHODS.config_type(name)()
     for setting, values in searched_settings(type(default)).items():
         now = getattr(default, setting)
         if isinstance(values, Span):

@@ -11,9 +11,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 import gaug
-from gaug import GAugM, GraphInfo
+from gaug import GAugM, GraphInfo, build_predictor
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.edge_predictors import build_predictor
 from gaug.errors import ConfigError, DataError
 from gaug.graph.edges import undirected_pairs
 
@@ -39,7 +38,7 @@ def data(whole: Data) -> Data:
 
 def mend(predictor: object = "features", **settings: object) -> GAugM:
     settings = {"add_fraction": 0.2, "remove_fraction": 0.3, "epochs": 3} | settings
-    return GAugM(predictor, **settings)  # type: ignore[arg-type]
+    return GAugM(predictor=predictor, **settings)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("allocation", ["global", "per-node"])

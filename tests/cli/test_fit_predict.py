@@ -126,7 +126,7 @@ def test_names_are_the_owner_s(tmp_path):
     )
     fitted = library.NoAugmentation(epochs=3).fit(data, info=info)
     probabilities = fitted.predict_proba(data)
-    counts = write_predictions(tmp_path / "p.csv", probabilities, fitted.facts, info.node_ids)
+    counts = write_predictions(tmp_path / "p.csv", probabilities, fitted.summary, info.node_ids)
     found = rows(tmp_path / "p.csv")
     assert found[3]["node"] == "member, 3"
     assert list(found[0]) == ["node", "class", 'probability_"Hi"', "probability_Officer"]
@@ -140,7 +140,7 @@ def test_several_labels_stand_beside_each_other(tmp_path):
     data.y[::2, 2] = 0
     info = library.GraphInfo(class_names=["a", "b", "c"])
     fitted = library.NoAugmentation(epochs=40).fit(data, info=info)
-    write_predictions(tmp_path / "p.csv", fitted.predict_proba(data), fitted.facts)
+    write_predictions(tmp_path / "p.csv", fitted.predict_proba(data), fitted.summary)
     found = [row["class"] for row in rows(tmp_path / "p.csv")]
     assert set(found) <= {"a;b", "a;b;c"}
 

@@ -9,8 +9,8 @@ import pytest
 from gaug.cli import options
 from gaug.cli.options import sensible_workers
 from gaug.data.config import KINDS
-from gaug.methods import METHOD_CONFIGS
-from gaug.models import MODEL_CONFIGS
+from gaug.methods.registry import METHODS
+from gaug.models.registry import MODELS
 
 
 def help_of(option: Any) -> str:
@@ -56,8 +56,8 @@ def test_the_cores_are_counted_where_affinity_is_not_known(monkeypatch):
 
 def test_help_names_every_model_method_and_split():
     for option, names in (
-        (options.Model, MODEL_CONFIGS),
-        (options.Method, METHOD_CONFIGS),
+        (options.Model, MODELS),
+        (options.Method, METHODS),
         (options.Split, KINDS),
     ):
         for name in names:

@@ -12,7 +12,8 @@ from gaug.cli import options
 from gaug.cli.main import main
 from gaug.errors import ConfigError
 from gaug.runs import execute as runs
-from gaug.runs.store import RunRecord, Store
+from gaug.runs.record import RunRecord
+from gaug.runs.store import Store
 from gaug.runs.summary import summarize as summary_of
 from tests.cli.conftest import refuse_training
 

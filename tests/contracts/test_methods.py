@@ -1,110 +1,120 @@
-"""What every augmentation promises, checked for each one by name."""
+"""What every method promises, checked for each one by name; and that the checks can fail."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import pytest
 import torch
+from torch import Tensor
 
-from gaug.data.config import SplitConfig
-from gaug.data.splits import make_split
-from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.methods import METHOD_CONFIGS, build_method, method_config
-from gaug.models import GCN, GCNConfig
-from gaug.training.hooks import Augmentation
-from gaug.training.loop import Optimization, RunResult, TrainingConfig, train_run
-from gaug.training.task import Task
+from gaug import GAugM, Method, MethodConfig, NodeClassifier
+from gaug.graph.adjacency import Adjacency
+from gaug.methods.registry import METHODS
+from gaug.methods.spec import MethodSpec
+from gaug.testing import check_method
+from gaug.training.hooks import AugmentedRun, Round, Visible
 
-
-@pytest.fixture(scope="module")
-def task() -> Task:
-    data = planted_graph(SyntheticConfig(num_nodes=120, degree=6.0, num_classes=3))
-    return Task.of(make_split(data, "stratified", SplitConfig()).apply(data))
-
-
-@pytest.fixture(params=METHOD_CONFIGS)
-def method(request: pytest.FixtureRequest, task: Task) -> Augmentation:
-    return build_method(method_config(request.param)).prepare(task.visible(), 0)
+FEWER: dict[str, dict[str, Any]] = {
+    "adaedge": {"rounds": 2},
+    "bgcn": {"graphs": 2, "block_steps": 5},
+    "gaug-o": {"pretrain_predictor_epochs": 5, "pretrain_classifier_epochs": 5},
+}
 
 
-def train(task: Task, method: Augmentation, seed: int) -> RunResult:
-    return train_run(
-        task,
-        lambda: GCN(task.in_features, task.num_classes, GCNConfig(hidden=8)),
-        method,
-        Optimization(0.01, 5e-4),
-        TrainingConfig(epochs=15),
-        seed,
-        keep_history=True,
+@pytest.mark.parametrize("name", METHODS)
+def test_a_registered_method_keeps_its_promises(name: str) -> None:
+    check_method(MethodSpec.of(METHODS.config_type(name)(**FEWER.get(name, {}))).build())
+
+
+class CloseIds:
+    def fit(self, data: Any) -> None:
+        pass
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        return -(pairs[0] - pairs[1]).abs()
+
+
+@pytest.mark.filterwarnings("ignore:A control, no method")
+@pytest.mark.parametrize("predictor", [CloseIds(), "omniscient"])
+def test_so_does_gaug_m_with_a_predictor_of_another_kind(predictor: Any) -> None:
+    check_method(GAugM(predictor=predictor))
+
+
+@dataclass(frozen=True)
+class BadConfig(MethodConfig):
+    name: ClassVar[str] = "bad"
+    title: ClassVar[str] = "bad"
+
+
+class Bad(Method[BadConfig]):
+    config_type = BadConfig
+    run: type[AugmentedRun] = AugmentedRun
+
+    def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+        return self.run(visible, generator)
+
+
+class DrawsGlobally(AugmentedRun):
+    def training_graph(self, current: Round, epoch: int) -> Adjacency:
+        with torch.random.fork_rng():
+            torch.seed()  # a new one each time
+            return current.adjacency.keep_pairs(torch.rand(current.adjacency.num_pairs) > 0.5)
+
+
+class TooManyRounds(AugmentedRun):
+    rounds = 0
+
+    def next_round(self, previous: Any) -> Round | None:
+        self.rounds += 1
+        return Round(self.visible.adjacency) if self.rounds < 3 else None
+
+
+class OwnClassifier(NodeClassifier):
+    pass
+
+
+def bad(run: type[AugmentedRun]) -> Bad:
+    method = Bad()
+    method.run = run
+    return method
+
+
+def test_a_run_that_the_seed_does_not_decide_is_found() -> None:
+    with pytest.raises(AssertionError, match="Bad must give the same run for the same seed"):
+        check_method(bad(DrawsGlobally))
+
+
+def test_more_epochs_than_promised_are_found() -> None:
+    with pytest.raises(AssertionError, match=r"max_epochs of Bad must be at least .* 24, got 12"):
+        check_method(bad(TooManyRounds))
+
+
+def test_a_method_that_reads_hidden_labels_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It sees labels of validation nodes by a trick that no method should try."""
+    from gaug.training.task import Task
+
+    visible = Task.visible
+    monkeypatch.setattr(
+        Task, "visible", lambda task, all_labels=False: visible(task, all_labels=True)
     )
 
+    class ByLabels(AugmentedRun):
+        def training_graph(self, current: Round, epoch: int) -> Adjacency:
+            ends = self.visible.labels[current.adjacency.pairs]
+            return current.adjacency.keep_pairs(ends[0] == ends[1])
 
-def test_the_same_seed_gives_the_same_run(task: Task, method: Augmentation) -> None:
-    first, second = train(task, method, 3), train(task, method, 3)
-    assert torch.equal(first.probabilities, second.probabilities)
-    assert first.history == second.history
-
-
-def test_another_seed_gives_another_run(task: Task, method: Augmentation) -> None:
-    assert not torch.equal(
-        train(task, method, 3).probabilities, train(task, method, 4).probabilities
-    )
+    with pytest.raises(AssertionError, match="must not depend on labels of validation and test"):
+        check_method(bad(ByLabels))
 
 
-def test_the_input_graph_is_left_as_it_was(task: Task, method: Augmentation) -> None:
-    before = task.adjacency.edge_index.clone()
-    train(task, method, 0)
-    fresh = Task.of(
-        make_split(
-            data := planted_graph(SyntheticConfig(num_nodes=120, degree=6.0, num_classes=3)),
-            "stratified",
-        ).apply(data)
-    )
-    assert torch.equal(task.adjacency.edge_index, before)
-    assert torch.equal(fresh.adjacency.edge_index, before)
+def test_a_classifier_of_another_type_is_found() -> None:
+    class Wrong(Bad):
+        classifier_type = OwnClassifier
 
+        def _classifier(self, trained: Any) -> NodeClassifier:
+            return NodeClassifier(trained.fitted())
 
-def test_predictions_are_distributions_over_the_classes(task: Task, method: Augmentation) -> None:
-    probabilities = train(task, method, 0).probabilities
-    assert probabilities.shape == (120, 3)
-    torch.testing.assert_close(probabilities.sum(dim=1), torch.ones(120))
-
-
-def test_it_sees_no_validation_or_test_label(task: Task, method: Augmentation) -> None:
-    """Other labels on validation and test nodes change scores, never the trained model."""
-    hidden = torch.cat([task.val, task.test])
-    labels = task.labels.clone()
-    labels[hidden] = (labels[hidden] + 1) % 3
-    other = Task(
-        task.features, task.adjacency, labels, task.train, task.val, task.test, task.num_classes
-    )
-    last = TrainingConfig(epochs=15, selection="last")
-    arguments = (
-        lambda: GCN(task.in_features, 3, GCNConfig(hidden=8)),
-        method,
-        Optimization(0.01, 5e-4),
-        last,
-        0,
-    )
-    assert torch.equal(
-        train_run(task, *arguments).probabilities, train_run(other, *arguments).probabilities
-    )
-
-
-def test_the_global_random_state_is_left_as_it_was(task: Task, method: Augmentation) -> None:
-    torch.manual_seed(11)
-    expected = torch.rand(3)
-    torch.manual_seed(11)
-    train(task, method, 0)
-    assert torch.equal(torch.rand(3), expected)
-
-
-def test_a_run_has_no_more_epochs_than_it_says(task: Task, method: Augmentation) -> None:
-    result = train(task, method, 0)
-    assert 15 <= result.epochs <= method.max_epochs(15)
-
-
-def test_the_history_tells_edges_within_a_class_from_others(
-    task: Task, method: Augmentation
-) -> None:
-    for row in train(task, method, 0).history:
-        assert row["edges"] == row["intra_edges"] + row["inter_edges"] > 0
+    with pytest.raises(AssertionError, match="classifier_type of Wrong must be the class that fit"):
+        check_method(Wrong())

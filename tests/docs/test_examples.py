@@ -13,8 +13,8 @@ import pytest
 
 from gaug.cli.main import main
 from gaug.data.catalog.entries import CATALOG
-from gaug.edge_predictors import PREDICTOR_CONFIGS
-from gaug.methods import METHOD_CONFIGS
+from gaug.edge_predictors.registry import PREDICTORS
+from gaug.methods.registry import METHODS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -125,15 +125,15 @@ def test_each_printed_python_block_runs(source: str, monkeypatch: pytest.MonkeyP
         CATALOG.update(known)
 
 
-@pytest.mark.parametrize("method", sorted(set(METHOD_CONFIGS) - {"none"}))
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"none"}))
 def test_the_page_of_a_method_has_every_setting_with_its_default(method: str) -> None:
     rows = settings_table(f"{method.replace('-', '_')}.md")
-    expected = METHOD_CONFIGS[method]().to_dict()
+    expected = METHODS.config_type(method)().to_dict()
     assert rows == [(name, str(value).lower()) for name, value in expected.items()]
 
 
 def test_the_page_of_predictors_has_every_setting_with_its_default() -> None:
-    every = [PREDICTOR_CONFIGS[name]().to_dict() for name in PREDICTOR_CONFIGS]
+    every = [PREDICTORS.config_type(name)().to_dict() for name in PREDICTORS]
     expected = {name: str(value).lower() for settings in every for name, value in settings.items()}
     assert settings_table("predictors.md") == list(expected.items())
 
@@ -147,7 +147,7 @@ def settings_table(page: str) -> list[tuple[str, str]]:
 def test_the_page_of_predictors_names_every_predictor() -> None:
     text = (ROOT / "docs" / "methods" / "predictors.md").read_text(encoding="utf-8")
     table = text.split("\n## ")[0]
-    assert {name for name in PREDICTOR_CONFIGS if f"`{name}`" not in table} == set()
+    assert {name for name in PREDICTORS if f"`{name}`" not in table} == set()
 
 
 def test_every_page_is_in_the_navigation() -> None:

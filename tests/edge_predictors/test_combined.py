@@ -8,16 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
+from gaug import CombinedPredictor, build_predictor
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.edge_predictors import (
-    GAE,
-    CombinedPredictor,
-    FeatureSimilarity,
-    GAEConfig,
-    Jaccard,
-    build_predictor,
-    parse_predictor,
-)
+from gaug.edge_predictors.config import GAEConfig
+from gaug.edge_predictors.features import FeatureSimilarity
+from gaug.edge_predictors.gae import GAE
+from gaug.edge_predictors.local_indices import Jaccard
+from gaug.edge_predictors.terms import parse_predictor
 from gaug.errors import ConfigError
 
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from gaug import build_predictor
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.edge_predictors import OmniscientPredictor, RandomPredictor, build_predictor
-from gaug.edge_predictors.controls import hashed_uniform
-from gaug.errors import ConfigError
+from gaug.edge_predictors.controls import OmniscientPredictor, RandomPredictor, hashed_uniform
+from gaug.errors import DataError
 from gaug.graph.homophily import edge_homophily
 
 
@@ -39,11 +39,12 @@ def test_another_seed_gives_other_edges(data: Data) -> None:
 
 
 def test_omniscient_additions_are_within_and_removals_between_classes(data: Data) -> None:
-    fitted = OmniscientPredictor(data.y).fit(data)
+    fitted = OmniscientPredictor().fit(data)
     assert edge_homophily(fitted.top_non_edges(200).pairs, data.y) == 1
     assert edge_homophily(fitted.bottom_edges(50).pairs, data.y) == 0
 
 
-def test_omniscient_without_labels_is_refused() -> None:
-    with pytest.raises(ConfigError, match="needs the labels"):
-        build_predictor("omniscient")
+def test_omniscient_without_labels_is_refused(data: Data) -> None:
+    bare = Data(edge_index=data.edge_index, num_nodes=data.num_nodes)
+    with pytest.raises(DataError, match=r"needs one class per node in data\.y"):
+        build_predictor("omniscient").fit(bare)

@@ -12,7 +12,8 @@ from sklearn.metrics.pairwise import cosine_similarity
 from torch_geometric.data import Data
 
 from gaug.data.catalog.loading import load_graph
-from gaug.edge_predictors import FeatureSimilarity, FeatureSimilarityConfig
+from gaug.edge_predictors.config import FeatureSimilarityConfig
+from gaug.edge_predictors.features import FeatureSimilarity
 from gaug.graph.homophily import edge_homophily
 from gaug.graph.valid import standardize
 

@@ -10,9 +10,9 @@ from torch_geometric.data import Data
 
 from gaug.data.catalog.loading import load_graph
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.edge_predictors import GAE, VGAE, GAEConfig, VGAEConfig
+from gaug.edge_predictors.config import GAEConfig, VGAEConfig
 from gaug.edge_predictors.evaluation import evaluate_links
-from gaug.edge_predictors.gae import kl_divergence
+from gaug.edge_predictors.gae import GAE, VGAE, kl_divergence
 from gaug.errors import TrainingError
 from gaug.graph.homophily import edge_homophily
 

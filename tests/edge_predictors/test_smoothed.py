@@ -10,7 +10,9 @@ from torch_geometric.data import Data
 
 from gaug.data.catalog.loading import load_graph
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.edge_predictors import GAE, SmoothedFeatures, SmoothedFeaturesConfig
+from gaug.edge_predictors.config import SmoothedFeaturesConfig
+from gaug.edge_predictors.gae import GAE
+from gaug.edge_predictors.smoothed import SmoothedFeatures
 from gaug.graph.homophily import edge_homophily
 from gaug.graph.matrices import to_scipy
 

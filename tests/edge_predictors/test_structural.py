@@ -10,8 +10,9 @@ from torch_geometric.data import Data
 from torch_geometric.utils import from_networkx
 
 from gaug.data.catalog.loading import load_graph
-from gaug.edge_predictors import GAE, StructuralSimilarity, StructuralSimilarityConfig
-from gaug.edge_predictors.structural import recursive_features
+from gaug.edge_predictors.config import StructuralSimilarityConfig
+from gaug.edge_predictors.gae import GAE
+from gaug.edge_predictors.structural import StructuralSimilarity, recursive_features
 from gaug.graph.homophily import edge_homophily
 from gaug.graph.matrices import to_scipy
 

@@ -17,7 +17,7 @@ from gaug import (
     planted_graph,
 )
 from gaug.errors import ConfigError, DataError
-from gaug.training.loop import TrainingConfig
+from gaug.training.config import TrainingConfig
 
 HALF = SplitConfig(train_fraction=0.3, val_fraction=0.4)
 SHORT = TrainingConfig(epochs=25)

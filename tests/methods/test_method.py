@@ -22,7 +22,7 @@ from gaug import (
 )
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError, DataError
-from gaug.training.loop import TrainingConfig
+from gaug.training.config import TrainingConfig
 
 
 def test_settings_come_as_keywords_or_as_objects() -> None:
@@ -31,7 +31,7 @@ def test_settings_come_as_keywords_or_as_objects() -> None:
         GAugOConfig(alpha=0.3), model=GCNConfig(hidden=16), training=TrainingConfig(epochs=5)
     )
     assert by_name.config == by_object.config
-    assert by_name.choice == by_object.choice
+    assert by_name.model == by_object.model
     assert by_name.training == by_object.training
     assert DropEdge(DropEdgeConfig(drop_fraction=0.1), layer_wise=True).config == DropEdgeConfig(
         drop_fraction=0.1, layer_wise=True
@@ -58,7 +58,9 @@ def test_an_unknown_or_impossible_setting_is_refused() -> None:
 
 def test_gaug_m_is_still_a_transform() -> None:
     data = load_graph("karate")
-    better = Compose([ToUndirected(), GAugM("ra", 0.2, 0.1)])(data)
+    better = Compose(
+        [ToUndirected(), GAugM(predictor="ra", add_fraction=0.2, remove_fraction=0.1)]
+    )(data)
     assert better.added_edges.shape == (2, 15)
 
 
@@ -91,7 +93,7 @@ def test_a_graph_that_is_made_valid_is_told() -> None:
 def test_a_fit_that_changed_no_edge_warns() -> None:
     with pytest.warns(UserWarning, match="DropEdge changed no edge"):
         fitted = DropEdge(drop_fraction=0.0, epochs=2).fit(load_graph("karate"))
-    assert fitted.facts.warning is not None
+    assert fitted.summary.warning is not None
 
 
 def test_several_labels_a_node() -> None:

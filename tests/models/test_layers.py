@@ -8,16 +8,23 @@ from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 from torch_geometric.utils import add_self_loops
 
+from gaug import (
+    GAT,
+    GCN,
+    GATConfig,
+    GCNConfig,
+    GraphSAGE,
+    GraphSAGEConfig,
+    JKNetConfig,
+    ModelConfig,
+)
 from gaug.errors import ConfigError
 from gaug.graph.adjacency import Adjacency, LayeredAdjacency
 from gaug.graph.dropout import dropout
 from gaug.graph.sparse import SparseMatrix
-from gaug.models import MODEL_CONFIGS, build_model, model_config
-from gaug.models.base import Linear, ModelConfig
-from gaug.models.gat import GAT, GATConfig
-from gaug.models.gcn import GCN, GCNConfig
-from gaug.models.graphsage import GraphSAGE, GraphSAGEConfig
-from gaug.models.jknet import JKNetConfig
+from gaug.models.base import Linear
+from gaug.models.registry import MODELS
+from gaug.models.spec import ModelSpec
 
 NUM_NODES, IN, OUT = 7, 5, 3
 
@@ -73,17 +80,17 @@ def test_gat_equals_pytorch_geometrics_layers(edges: Tensor, x: Tensor) -> None:
     torch.testing.assert_close(model(x, edges), expected)
 
 
-@pytest.mark.parametrize("name", MODEL_CONFIGS)
+@pytest.mark.parametrize("name", MODELS)
 def test_sparse_and_dense_features_give_the_same(name: str, edges: Tensor, x: Tensor) -> None:
-    model = build_model(model_config(name), IN, OUT).eval()
+    model = ModelSpec.of(name).build(IN, OUT).eval()
     torch.testing.assert_close(model(x.to_sparse_csr(), edges), model(x, edges))
 
 
-@pytest.mark.parametrize("name", MODEL_CONFIGS)
+@pytest.mark.parametrize("name", MODELS)
 def test_a_prepared_adjacency_gives_the_same_as_plain_edges(
     name: str, edges: Tensor, x: Tensor
 ) -> None:
-    model = build_model(model_config(name), IN, OUT).eval()
+    model = ModelSpec.of(name).build(IN, OUT).eval()
     adjacency = Adjacency.from_edges(edges, NUM_NODES)
     torch.testing.assert_close(model(x, adjacency), model(x, edges))
 
@@ -112,7 +119,7 @@ def test_a_gcn_on_two_graphs_equals_the_dense_formula(edges: Tensor, x: Tensor) 
 @pytest.mark.parametrize("name", ["gcn", "gsage", "gat", "jknet"])
 def test_each_layer_multiplies_by_its_own_graph(name: str, edges: Tensor, x: Tensor) -> None:
     """A layer without edges differs from one with them, wherever it is."""
-    model = build_model(type(model_config(name))(layers=3), IN, OUT).eval()
+    model = ModelSpec.of(MODELS.config_type(name)(layers=3)).build(IN, OUT).eval()
     every, nothing = slice(0, 12), slice(0, 0)
     whole = model(x, edges)
     torch.testing.assert_close(model(x, layered(edges, every, every, every)), whole)
@@ -121,11 +128,11 @@ def test_each_layer_multiplies_by_its_own_graph(name: str, edges: Tensor, x: Ten
         assert not torch.allclose(model(x, layered(edges, *parts)), whole)
 
 
-@pytest.mark.parametrize("name", MODEL_CONFIGS)
+@pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("layers", [1, 2, 4])
 def test_any_depth_trains_every_weight(name: str, layers: int, edges: Tensor, x: Tensor) -> None:
-    config = type(model_config(name))(layers=layers, dropout=0.0, input_dropout=0.0)
-    model = build_model(config, IN, OUT)
+    config = MODELS.config_type(name)(layers=layers, dropout=0.0, input_dropout=0.0)
+    model = ModelSpec.of(config).build(IN, OUT)
     model.eval()
     model(x, edges).square().sum().backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
@@ -133,7 +140,7 @@ def test_any_depth_trains_every_weight(name: str, layers: int, edges: Tensor, x:
 
 @pytest.mark.parametrize("name", ["gcn", "gsage", "gat", "jknet"])
 def test_a_weight_of_zero_takes_the_edge_away(name: str, edges: Tensor, x: Tensor) -> None:
-    model = build_model(model_config(name), IN, OUT).eval()
+    model = ModelSpec.of(name).build(IN, OUT).eval()
     weight = torch.ones(edges.size(1))
     gone = ((edges == torch.tensor([[0], [1]])) | (edges == torch.tensor([[1], [0]]))).all(dim=0)
     weight[gone] = 0.0
@@ -144,7 +151,7 @@ def test_a_weight_of_zero_takes_the_edge_away(name: str, edges: Tensor, x: Tenso
 def test_gradients_of_weights_and_features_match_finite_differences(
     name: str, edges: Tensor, x: Tensor
 ) -> None:
-    model = build_model(model_config(name), IN, OUT).eval().double()
+    model = ModelSpec.of(name).build(IN, OUT).eval().double()
     weight = torch.rand(edges.size(1), dtype=torch.float64).add_(0.5).requires_grad_()
     features = torch.randn(NUM_NODES, IN, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda w, f: model(f, edges, w), (weight, features), atol=1e-4)
@@ -176,7 +183,7 @@ def test_theorem_1_cliques_share_an_embedding_and_differ_from_one_another(
     torch.manual_seed(seed)
     sizes = [3, 4, 2]
     x = torch.randn(sum(sizes), IN)
-    out = build_model(config, IN, OUT).eval()(x, disjoint_cliques(sizes))
+    out = ModelSpec.of(config).build(IN, OUT).eval()(x, disjoint_cliques(sizes))
     owner = torch.repeat_interleave(torch.arange(3), torch.tensor(sizes))
     for clique in range(3):
         members = out[owner == clique]
@@ -243,4 +250,4 @@ def test_settings_out_of_range_are_refused_by_name(setting: str, value: float) -
 
 def test_an_unknown_model_is_refused_with_the_choices() -> None:
     with pytest.raises(ConfigError, match=r"Unknown model 'gnc'. Choose from: gat, gcn, gsage,"):
-        model_config("gnc")
+        ModelSpec.of("gnc")

@@ -3,7 +3,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 from gaug.report.tables import table2_markdown
-from gaug.runs.store import RunRecord
+
+from gaug.runs.record import RunRecord
 from gaug.studies.table2 import Cell, CellResult
 
 

@@ -80,11 +80,11 @@ def test_mean_spread_and_words(data: Data) -> None:
 
 
 def test_a_module_and_a_predictor_of_a_user(data: Data) -> None:
-    method = GAugM(CloseIds(), add_fraction=0.1, remove_fraction=0.0, epochs=3)
+    method = GAugM(predictor=CloseIds(), add_fraction=0.1, remove_fraction=0.0, epochs=3)
     result = evaluate(data, model=mine, method=method, runs=2)
     assert [record.model for record in result.records] == ["mine", "mine"]
     assert result.records[0].config["method"]["predictor"] == "custom"
-    assert method.choice.name == "gcn"  # the given method is left as it was
+    assert method.model.name == "gcn"  # the given method is left as it was
 
 
 def test_masks_of_the_graph_are_its_split(data: Data) -> None:
@@ -107,7 +107,7 @@ def test_a_run_is_the_fit_of_the_same_masks(data: Data) -> None:
     method = DropEdge(epochs=4, seed=2)
     fitted = method.fit(masked)
     record = evaluate(masked, method=method, runs=1).records[0]
-    assert (fitted.facts.val_score, fitted.facts.test_score) == (
+    assert (fitted.summary.val_score, fitted.summary.test_score) == (
         record.val_score,
         record.test_score,
     )

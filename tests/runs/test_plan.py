@@ -18,7 +18,8 @@ from gaug.errors import ConfigError, DataError, StoreError
 from gaug.provenance import software_versions
 from gaug.runs import execute as runs_module
 from gaug.runs.plan import Experiment, check_device, run_experiment, spread, summarize
-from gaug.runs.store import RunRecord, Store
+from gaug.runs.record import RunRecord
+from gaug.runs.store import Store
 
 SETTINGS = ("train_fraction=0.2", "epochs=5")
 

@@ -15,7 +15,8 @@ import sqlalchemy
 from sqlalchemy import event
 
 from gaug.errors import StoreError
-from gaug.runs.store import SCHEMA_VERSION, RunKey, RunRecord, Store, default_store_url
+from gaug.runs.record import RunRecord
+from gaug.runs.store import SCHEMA_VERSION, RunKey, Store, default_store_url
 
 KEY = RunKey(
     graph_hash="aa",

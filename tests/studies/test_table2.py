@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gaug.studies.conditions import Conditions, authors_split
 
 from gaug.data.catalog import readers
 from gaug.data.catalog.entries import CATALOG, Entry
-from gaug.methods import METHOD_CONFIGS
-from gaug.models import MODEL_CONFIGS
+from gaug.methods import registry as methods
+from gaug.models import registry as models
 from gaug.runs import execute as runs
-from gaug.runs.store import RunRecord, Store
-from gaug.studies.conditions import Conditions, authors_split
+from gaug.runs.record import RunRecord
+from gaug.runs.store import Store
 from gaug.studies.table2 import (
     GRAPHS,
     METHODS,
@@ -43,8 +44,8 @@ def _club_for_cora(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_graph_model_and_method_of_the_table_is_known():
     assert set(GRAPHS) <= set(CATALOG)
-    assert set(MODELS) == set(MODEL_CONFIGS)
-    assert set(METHODS) <= set(METHOD_CONFIGS)
+    assert set(MODELS) == set(models.MODELS)
+    assert set(METHODS) <= set(methods.METHODS)
 
 
 def test_cells_go_graph_by_graph_and_an_mlp_has_one_a_graph():

@@ -13,6 +13,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.nn import GCNConv
 
+from gaug import (
+    GCN,
+    MLP,
+    DropEdge,
+    DropEdgeConfig,
+    GCNConfig,
+    MethodConfig,
+    MLPConfig,
+    NoAugmentation,
+)
 from gaug.data.catalog.loading import load_graph
 from gaug.data.config import SplitConfig
 from gaug.data.splits import make_split
@@ -20,24 +30,10 @@ from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError, TrainingError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.homophily import edge_homophily
-from gaug.methods import DropEdge, DropEdgeConfig, NoAugmentation
-from gaug.models import GCN, MLP, GCNConfig, MLPConfig
 from gaug.models.base import Features
-from gaug.training.hooks import (
-    Augmentation,
-    AugmentedRun,
-    MethodConfig,
-    Round,
-    RoundResult,
-    Visible,
-)
-from gaug.training.loop import (
-    Optimization,
-    RunResult,
-    TrainingConfig,
-    classification_loss,
-    train_run,
-)
+from gaug.training.config import TrainingConfig
+from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult, Visible
+from gaug.training.loop import Optimization, RunResult, classification_loss, train_run
 from gaug.training.metrics import micro_f1
 from gaug.training.task import Task
 

@@ -77,15 +77,9 @@ class Method(Augmentation, Generic[C, K]):
         spec = ModelSpec.of(model)
         own: MethodConfig = config or self.config_type()
         # Which predictors there are depends on settings of the method, so these come first.
-        names = {field.name for field in dataclasses.fields(own)} & settings.keys()
-        draft = dataclasses.replace(own, **{name: settings[name] for name in names})
-        parts = draft.predictor_configs()
-        for part, given in (predictors or {}).items():
-            if part not in parts:
-                has = ", ".join(parts) or "none"
-                raise ConfigError(f"{name} has no predictor {part!r}. Its predictors: {has}.")
-            kind = type(parts[part])
-            parts[part] = given if isinstance(given, PredictorConfig) else kind(**given)
+        given = {field.name for field in dataclasses.fields(own)} & settings.keys()
+        draft = dataclasses.replace(own, **{key: settings[key] for key in given})
+        parts = _predictor_configs(name, draft.predictor_configs(), predictors or {})
         groups: dict[str, Config] = {
             "method": own,
             "model": spec.config,
@@ -167,6 +161,29 @@ class Method(Augmentation, Generic[C, K]):
             own = self.model.name if self.model.is_custom else repr(self.model.name)
             settings.append(f"model={own}")
         return f"{type(self).__name__}({', '.join(settings)})"
+
+
+def _predictor_configs(
+    method: str,
+    plain: Mapping[str, PredictorConfig],
+    given: Mapping[str, PredictorConfig | Mapping[str, Any]],
+) -> dict[str, Config]:
+    """The settings of a method's predictors, those that are given in the place of the default."""
+    configs: dict[str, Config] = dict(plain)
+    for name, settings in given.items():
+        if name not in plain:
+            has = ", ".join(plain) or "none"
+            raise ConfigError(f"{method} has no predictor {name!r}. Its predictors: {has}.")
+        if isinstance(settings, Mapping):
+            configs |= assign_settings({name: plain[name]}, settings)
+        elif type(settings) is type(plain[name]):
+            configs[name] = settings
+        else:
+            raise ConfigError(
+                f"The settings of predictor {name!r} must be a {type(plain[name]).__name__} or a"
+                f" mapping, got {settings!r:.80}."
+            )
+    return configs
 
 
 def _changed(config: Config) -> list[str]:

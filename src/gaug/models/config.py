@@ -87,7 +87,7 @@ class MLPConfig(ModelConfig):
 
 @dataclass(frozen=True)
 class ModuleConfig(Config):
-    """How a module of a user's is optimized."""
+    """How a user-defined module is optimized."""
 
     learning_rate: float = setting(0.01, "Adam's step.", within=Range(0, low_open=True))
     weight_decay: float = setting(5e-4, "L2 penalty on every weight.", within=Range(0))

@@ -10,15 +10,16 @@ from torch import Tensor
 from torch.nn import functional
 from torch_geometric.data import Data
 
+from gaug import GCN, AdaEdge, AdaEdgeConfig, GCNConfig
 from gaug.data.config import SplitConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
 from gaug.graph.adjacency import Adjacency
-from gaug.methods.adaedge.method import AdaEdge, AdaEdgeConfig, find_change
-from gaug.models import GCN, GCNConfig
+from gaug.methods.adaedge.method import find_change
+from gaug.training.config import TrainingConfig
 from gaug.training.hooks import AugmentedRun, RoundResult, Visible
-from gaug.training.loop import Optimization, RunResult, TrainingConfig, train_run
+from gaug.training.loop import Optimization, RunResult, train_run
 from gaug.training.task import Task
 
 Pair = tuple[int, int]

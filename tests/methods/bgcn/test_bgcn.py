@@ -9,16 +9,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from gaug import BGCN, BGCNConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.homophily import edge_homophily
 from gaug.methods.bgcn.block_model import BlockModel
-from gaug.methods.bgcn.method import BGCN, BGCNConfig
-from gaug.models import MODEL_CONFIGS, build_model
+from gaug.models.registry import MODELS
+from gaug.models.spec import ModelSpec
+from gaug.training.config import TrainingConfig
 from gaug.training.hooks import AugmentedRun, Round, RoundResult
-from gaug.training.loop import Optimization, RunResult, TrainingConfig, train_run
+from gaug.training.loop import Optimization, RunResult, train_run
 from gaug.training.task import Task
 
 
@@ -33,7 +35,9 @@ def planted_task(*, multilabel: bool = False, **settings: float) -> Task:
 def train(task: Task, config: BGCNConfig, model: str = "gcn", epochs: int = 40) -> RunResult:
     return train_run(
         task,
-        lambda: build_model(MODEL_CONFIGS[model](hidden=16), task.in_features, task.num_classes),
+        lambda: ModelSpec.of(MODELS.config_type(model)(hidden=16)).build(
+            task.in_features, task.num_classes
+        ),
         BGCN(config).prepare(task.visible(), 0),
         Optimization(0.01, 5e-4),
         TrainingConfig(epochs=epochs),
@@ -144,7 +148,7 @@ def test_a_run_that_ended_with_the_first_gnn_predicts_by_it() -> None:
     torch.testing.assert_close(mean, torch.full((200, 4), 0.25))
 
 
-@pytest.mark.parametrize("model", MODEL_CONFIGS)
+@pytest.mark.parametrize("model", MODELS)
 def test_it_learns_with_every_model(model: str) -> None:
     task = planted_task(homophily=0.95)
     trained = train(task, BGCNConfig(graphs=2, dropout_samples=3), model)

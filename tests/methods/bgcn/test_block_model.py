@@ -14,14 +14,9 @@ from torch_geometric.data import Data
 
 from gaug.errors import ConfigError
 from gaug.graph.edges import undirected_pairs
-from gaug.methods.bgcn.block_model import (
-    BlockModel,
-    BlockModelConfig,
-    fit_block_model,
-    initial_model,
-    log_posterior,
-)
+from gaug.methods.bgcn.block_model import BlockModel, fit_block_model, initial_model, log_posterior
 from gaug.methods.bgcn.block_sampler import sample_graph
+from gaug.methods.bgcn.config import BlockModelConfig
 
 EDGES = torch.tensor([[0, 0, 1, 2, 3], [1, 2, 2, 3, 4]])
 NUM_NODES = 5

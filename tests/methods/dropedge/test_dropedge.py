@@ -9,12 +9,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gaug import DropEdge, DropEdgeConfig
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
-from gaug.methods.dropedge.method import DropEdge, DropEdgeConfig, sample_kept
-from gaug.models import build_model, model_config
+from gaug.methods.dropedge.method import sample_kept
+from gaug.models.registry import MODELS
+from gaug.models.spec import ModelSpec
+from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Round
-from gaug.training.loop import Optimization, RunResult, TrainingConfig, train_run
+from gaug.training.loop import Optimization, RunResult, train_run
 from gaug.training.task import Task
 
 
@@ -93,10 +96,10 @@ def test_each_layer_has_a_draw_of_its_own_with_exactly_the_share_left(task: Task
 
 
 def train(task: Task, model: str, method: DropEdge, seed: int = 0) -> RunResult:
-    config = type(model_config(model))(hidden=8)
+    config = MODELS.config_type(model)(hidden=8)
     return train_run(
         task,
-        lambda: build_model(config, task.in_features, task.num_classes),
+        lambda: ModelSpec.of(config).build(task.in_features, task.num_classes),
         method,
         Optimization(0.01, 5e-4),
         TrainingConfig(epochs=5),

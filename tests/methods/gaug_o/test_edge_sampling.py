@@ -24,7 +24,8 @@ from gaug.methods.gaug_o.config import READINGS
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.edge_sampling import sample_blocked, sample_dense
 from gaug.methods.gaug_o.sampled_adjacency import SampledAdjacency
-from gaug.models import MODEL_CONFIGS, build_model
+from gaug.models import registry
+from gaug.models.spec import ModelSpec
 from gaug.pairs.noise import row_keys, row_noise
 from gaug.training.loop import apply_model, classification_loss
 
@@ -265,8 +266,8 @@ def model_of(name: str) -> nn.Module:
         torch.manual_seed(0)
         if not kind:
             return UserModule(FEATURES, CLASSES).double()
-        config = MODEL_CONFIGS[kind](**settings, dropout=0.0)
-        return build_model(config, FEATURES, CLASSES).double()
+        config = registry.MODELS.config_type(kind)(**settings, dropout=0.0)
+        return ModelSpec.of(config).build(FEATURES, CLASSES).double()
 
 
 def task_of_nodes() -> tuple[Tensor, Tensor]:

@@ -16,6 +16,7 @@ from torch.nn import functional
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
+from gaug import GAugO, GAugOConfig
 from gaug.data.config import SplitConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
@@ -23,13 +24,15 @@ from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.sparse import SparseMatrix
 from gaug.graph.valid import standardize
-from gaug.methods.gaug_o import GAugO, GAugOConfig, GAugORun
 from gaug.methods.gaug_o.config import READINGS, VARIANTS
 from gaug.methods.gaug_o.edge_encoder import EdgeEncoder, Embedding
+from gaug.methods.gaug_o.run import GAugORun
 from gaug.methods.gaug_o.warmup import warmed_up
-from gaug.models import MODEL_CONFIGS, build_model
+from gaug.models.registry import MODELS
+from gaug.models.spec import ModelSpec
+from gaug.training.config import TrainingConfig
 from gaug.training.hooks import RoundResult
-from gaug.training.loop import Optimization, RunResult, TrainingConfig, train_run
+from gaug.training.loop import Optimization, RunResult, train_run
 from gaug.training.task import Task
 
 NUM_NODES = 60
@@ -97,7 +100,9 @@ def train(
     def build() -> nn.Module:
         if model in MODULES:
             return MODULES[model](task.in_features, task.num_classes)
-        return build_model(MODEL_CONFIGS[model](hidden=8), task.in_features, task.num_classes)
+        return ModelSpec.of(MODELS.config_type(model)(hidden=8)).build(
+            task.in_features, task.num_classes
+        )
 
     return train_run(
         task,
@@ -290,7 +295,7 @@ def test_both_engines_train_the_same_classifier(task: Task) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("model", [*MODEL_CONFIGS, "a user's module"])
+@pytest.mark.parametrize("model", [*MODELS, "a user's module"])
 def test_every_model_trains_with_every_variant(task: Task, model: str, variant: str) -> None:
     config = config_of(variant=variant, alpha=0.6)
     result = train(task, config, TrainingConfig(epochs=3), model=model)
@@ -740,7 +745,9 @@ def test_a_classifier_that_breaks_in_its_pretraining_is_an_error_with_the_epoch(
     task: Task,
 ) -> None:
     def build() -> nn.Module:
-        model = build_model(MODEL_CONFIGS["gcn"](hidden=8), task.in_features, task.num_classes)
+        model = ModelSpec.of(MODELS.config_type("gcn")(hidden=8)).build(
+            task.in_features, task.num_classes
+        )
         nn.init.constant_(model.layers[0].weight, math.inf)
         return model
 
@@ -786,7 +793,7 @@ def test_a_weighted_graph_is_refused(task: Task) -> None:
     data = task.adjacency.to_data()
     data.edge_weight = torch.rand(data.num_edges)
     weighted = dataclasses.replace(task.visible(), adjacency=Adjacency.of(data))
-    with pytest.raises(DataError, match=r"this graph has edge weights. Drop them"):
+    with pytest.raises(DataError, match=r"this graph has edge weights. Leave them out"):
         GAugO().prepare(weighted, 0)
 
 

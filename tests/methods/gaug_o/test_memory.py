@@ -23,7 +23,7 @@ from gaug.methods.gaug_o.config import GAugOConfig
 from gaug.methods.gaug_o.learned_edges import LearnedEdges
 from gaug.methods.gaug_o.memory import check_sample, check_settings, edge_bytes
 from gaug.methods.gaug_o.method import GAugO
-from gaug.models.spec import ModelChoice
+from gaug.models.spec import ModelSpec
 from gaug.pairs.tiles import TILE
 
 Free = Callable[[float], None]
@@ -65,7 +65,7 @@ class Module(nn.Module):
 def test_settings_are_refused_where_what_they_hold_of_all_pairs_does_not_fit(
     model: Any, settings: dict[str, Any], bytes_a_pair: int, free: Free
 ) -> None:
-    config, choice = GAugOConfig(**settings), ModelChoice.of(model)
+    config, choice = GAugOConfig(**settings), ModelSpec.of(model)
     needed = bytes_a_pair * 60**2 / 2
     free(needed)
     check_settings(config, 60, choice)
@@ -92,10 +92,8 @@ def test_a_refusal_has_the_figures_and_a_remedy(free: Free) -> None:
 
 
 def test_attention_is_refused_smaller_graphs_and_a_users_module_no_smaller_ones() -> None:
-    summed, attended, users = (
-        edge_bytes(ModelChoice.of(model)) for model in ("gcn", "gat", Module)
-    )
-    assert edge_bytes() == summed == users == edge_bytes(ModelChoice.of("jknet"))
+    summed, attended, users = (edge_bytes(ModelSpec.of(model)) for model in ("gcn", "gat", Module))
+    assert edge_bytes() == summed == users == edge_bytes(ModelSpec.of("jknet"))
     assert summed < attended
 
 
@@ -106,7 +104,7 @@ def test_a_sample_is_refused_before_it_is_drawn_where_it_would_not_fit(
     """All embeddings are the same, so that all pairs are as likely as can be."""
     alike = torch.ones(100, 1)
     bare = Adjacency.of_pairs(torch.tensor([[0], [1]]), 100)
-    config, bytes_each = GAugOConfig(alpha=0.5), edge_bytes(ModelChoice.of(model))
+    config, bytes_each = GAugOConfig(alpha=0.5), edge_bytes(ModelSpec.of(model))
     learned = LearnedEdges.of(config, alike, bare, bytes_each)
     expected = 0.5 * 4950 + 0.5
     free(bytes_each * expected)
@@ -135,7 +133,7 @@ def test_training_stops_with_the_figures_where_samples_grow_too_large(
     short = {"epochs": 3, "pretrain_predictor_epochs": 2, "pretrain_classifier_epochs": 2}
     method = GAugO(model=model, alpha=0.3, **short)
     # The graph itself has 150 edges, of which 105 are kept on average.
-    free(100 * edge_bytes(method.choice))
+    free(100 * edge_bytes(method.model))
     with pytest.raises(ConfigError, match=r"A sampled graph of about \d+ edges needs"):
         method.fit(split)
 

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
+from gaug import GAT, GATConfig
 from gaug.errors import ConfigError
 from gaug.graph import attention
 from gaug.graph.adjacency import Adjacency
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.sampled_adjacency import DenseSample, Interpolated
-from gaug.models import GAT, MODEL_CONFIGS, GATConfig, build_model
+from gaug.models.registry import MODELS
+from gaug.models.spec import ModelSpec
 from gaug.training.loop import apply_model
 
 
@@ -199,7 +201,9 @@ def test_listing_all_pairs_is_refused_where_they_do_not_fit(little_memory: None)
     graph = Adjacency.of_pairs(torch.tensor([[0], [1]]), 5000)
     wide = interpolated(torch.ones(5000, 2), graph, 0.5)
     for name in ("gcn", "gat"):  # neither lists them
-        logits = build_model(MODEL_CONFIGS[name](hidden=4), 2, 2)(torch.ones(5000, 2), wide)
+        logits = ModelSpec.of(MODELS.config_type(name)(hidden=4)).build(2, 2)(
+            torch.ones(5000, 2), wide
+        )
         assert bool(torch.isfinite(logits).all())
     message = (
         r"variant=no-sampling with a module that lists its edges needs about 60.0 GB for 5,000"

@@ -14,13 +14,13 @@ from gaug.models.spec import ModelSpec
 _DENSE_ENTRY = 64
 SUMMED_EDGE = 96  # of models that sum over neighbors
 _ATTENDED_EDGE = 1600  # 8 heads
-# A module of a user's holds messages in both directions: 128 units in layers of PyTorch Geometric;
+# A user-defined module holds messages in both directions: 128 units in layers of PyTorch Geometric;
 # narrow ones take less, wide ones more.
 _LISTED_EDGE = 4800
 
 
 def edge_bytes(model: ModelSpec | None = None) -> int:
-    """What an edge of a sampled graph takes; with a module of a user's, at least.
+    """What an edge of a sampled graph takes; with a user-defined module, at least.
 
     Args:
         model: The classifier; by default one that sums over neighbors.

@@ -26,9 +26,9 @@ class GAugO(Method[GAugOConfig, LearnedEdgesClassifier]):
 
     The gradient of the classification loss reaches every pair, sampled or not, for classifiers
     that sum over neighbors (GCN, GraphSAGE, JK-Net), but for those of a probability of 0 or 1,
-    where the relaxed sample is flat; for GAT and modules of users it reaches the
+    where the relaxed sample is flat; for GAT and user-defined modules it reaches the
     sampled edges. With ``variant=no-sampling`` every pair is used with its probability as weight,
-    by GAT and modules of users too; a list of all pairs for the latter takes memory of N×N.
+    by GAT and user-defined modules too; a list of all pairs for the latter takes memory of N×N.
 
     With a warm-up of w > 0 the predictor's learning rate goes from 0 to its full value over the
     epochs along the part of a sigmoid from -w to w.

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from gaug import GCN, GCNConfig, NoAugmentation, load_graph
 from gaug.errors import ConfigError
-from gaug.models.spec import ModelChoice
+from gaug.models.spec import ModelSpec
 
 
 class Mine(nn.Module):
@@ -27,23 +27,23 @@ class Transposed(Mine):
 
 
 def test_a_name_settings_and_a_class_are_models() -> None:
-    assert isinstance(ModelChoice.of("gcn").build(3, 2), GCN)
-    built = ModelChoice.of(GCNConfig(hidden=7)).build(3, 2)
+    assert isinstance(ModelSpec.of("gcn").build(3, 2), GCN)
+    built = ModelSpec.of(GCNConfig(hidden=7)).build(3, 2)
     assert isinstance(built, GCN)
     assert built.config.hidden == 7
-    assert isinstance(ModelChoice.of(Mine).build(3, 2), Mine)
-    assert isinstance(ModelChoice.of(lambda i, c: Mine(i, c)).build(3, 2), Mine)
+    assert isinstance(ModelSpec.of(Mine).build(3, 2), Mine)
+    assert isinstance(ModelSpec.of(lambda i, c: Mine(i, c)).build(3, 2), Mine)
 
 
 def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(ConfigError, match="got an instance of Mine"):
-        ModelChoice.of(Mine(3, 2))  # type: ignore[arg-type]
+        ModelSpec.of(Mine(3, 2))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="got 3"):
-        ModelChoice.of(3)  # type: ignore[arg-type]
+        ModelSpec.of(3)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="Unknown model 'gnc'"):
-        ModelChoice.of("gnc")
+        ModelSpec.of("gnc")
     with pytest.raises(ConfigError, match=r"must make a torch.nn.Module, got int"):
-        ModelChoice.of(lambda i, c: i).build(3, 2)  # type: ignore[arg-type,return-value]
+        ModelSpec.of(lambda i, c: i).build(3, 2)  # type: ignore[arg-type,return-value]
 
 
 def test_a_module_of_the_wrong_shape_is_refused_before_training() -> None:
@@ -64,4 +64,4 @@ def test_a_module_of_a_user_sees_dense_features_if_they_came_dense() -> None:
     fitted = NoAugmentation(model=Looking, epochs=2, learning_rate=0.5).fit(data)
     fitted.predict(data)
     assert set(layouts) == {torch.strided}
-    assert fitted.fitted.choice.config.learning_rate == 0.5
+    assert fitted.fitted.model.config.learning_rate == 0.5

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from gaug import GraphInfo, NoAugmentation, load_graph
-from gaug.classifier.facts import Facts
+from gaug.classifier.fit_summary import FitSummary
 from gaug.errors import DataError
 
 
-def facts(**changes: Any) -> Facts:
+def facts(**changes: Any) -> FitSummary:
     plain: dict[str, Any] = {
         "in_features": 3,
         "num_classes": 2,
@@ -27,11 +27,11 @@ def facts(**changes: Any) -> Facts:
         "warning": None,
         "class_names": ["cat", "dog"],
     }
-    return Facts(**plain | changes)
+    return FitSummary(**plain | changes)
 
 
 def test_another_width_is_told() -> None:
-    with pytest.raises(DataError, match="fitted to 3 features a node, and this graph has 5"):
+    with pytest.raises(DataError, match="fitted to 3 features per node, and this graph has 5"):
         facts().check_features(5, GraphInfo())
 
 
@@ -97,7 +97,7 @@ def test_a_graph_with_other_features_is_refused_before_it_is_used() -> None:
     fitted = NoAugmentation(epochs=2).fit(data)
     other = data.clone()
     other.x = torch.eye(34)[:, :20]
-    with pytest.raises(DataError, match="fitted to 34 features a node, and this graph has 20"):
+    with pytest.raises(DataError, match="fitted to 34 features per node, and this graph has 20"):
         fitted.predict(other)
     other.x = None
     with pytest.raises(DataError, match="no features x"):
