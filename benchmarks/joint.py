@@ -22,9 +22,10 @@ from gaug import GCN, GAugO, GAugOConfig
 from gaug.data.config import SplitConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
+from gaug.models.config import ModuleConfig
 from gaug.runs.cost import measured
 from gaug.training.config import TrainingConfig
-from gaug.training.loop import Optimization, train_run
+from gaug.training.loop import train_run
 from gaug.training.task import Task
 
 _DEGREE = 63.0
@@ -59,7 +60,7 @@ def main() -> None:
             task,
             lambda: GCN(task.in_features, task.num_classes),
             method,
-            Optimization(0.01, 5e-4),
+            ModuleConfig(0.01, 5e-4),
             TrainingConfig(epochs=epochs),
             0,
             on_epoch=lambda _: ends.append(time.perf_counter()),

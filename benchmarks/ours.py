@@ -13,11 +13,12 @@ from typing import Any
 
 from benchmarks.graphs import benchmark_graph
 from gaug import GCN, NoAugmentation
+from gaug.models.config import ModuleConfig
 from gaug.runs.cost import peak_memory_mb
 from gaug.runs.executors import repeat
 from gaug.seeding import run_seed
 from gaug.training.config import TrainingConfig
-from gaug.training.loop import OnEpoch, Optimization, train_run
+from gaug.training.loop import OnEpoch, train_run
 from gaug.training.task import Task
 
 
@@ -38,7 +39,7 @@ class Job:
             self.task,
             self.build,
             NoAugmentation(),
-            Optimization(0.01, 5e-4),
+            ModuleConfig(0.01, 5e-4),
             TrainingConfig(epochs=self.epochs),
             run_seed(0, run),
             on_epoch=on_epoch,

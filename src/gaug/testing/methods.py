@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from gaug.data.splits import make_split
 from gaug.methods.loading import load
-from gaug.methods.method import Method, optimization
+from gaug.methods.method import Method
 from gaug.methods.registry import METHODS
 from gaug.models.config import GCNConfig
 from gaug.models.spec import ModelSpec
@@ -63,7 +63,7 @@ def _run(method: Method[Any, Any], task: Task, seed: int, **training: Any) -> Ru
         task,
         lambda: method.model.build(task.in_features, task.num_classes),
         prepared,
-        optimization(method.model),
+        method.model.config,
         dataclasses.replace(method.training, **training),
         seed,
         keep_history=True,

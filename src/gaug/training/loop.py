@@ -6,7 +6,6 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +16,7 @@ from gaug.graph.adjacency import Adjacency
 from gaug.graph.homophily import edge_counts
 from gaug.graph.sparse import SparseMatrix
 from gaug.models.base import GNN, Features
+from gaug.models.config import ModelConfig, ModuleConfig
 from gaug.seeding import seeded
 from gaug.training.best_epoch import BestEpoch, Flaw, finite_weights
 from gaug.training.config import TrainingConfig
@@ -25,18 +25,6 @@ from gaug.training.metrics import micro_f1, predicted_labels
 from gaug.training.task import Task
 
 OnEpoch = Callable[[int], None]
-
-
-class Optimization(Protocol):
-    """How the classifier is optimized: part of a model's settings."""
-
-    @property
-    def learning_rate(self) -> float:
-        """Adam's step."""
-
-    @property
-    def weight_decay(self) -> float:
-        """The L2 penalty on every weight."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +65,7 @@ def train_run(
     task: Task,
     build: Callable[[], nn.Module],
     method: Augmentation,
-    optimization: Optimization,
+    optimization: ModelConfig | ModuleConfig,
     config: TrainingConfig,
     seed: int,
     *,
@@ -94,7 +82,7 @@ def train_run(
         task: Graph and split.
         build: Makes a model with random weights.
         method: The augmentation, prepared.
-        optimization: How the classifier is optimized.
+        optimization: Settings of the model, which say how it is optimized.
         config: Epochs, patience and selection.
         seed: Seed of the run.
         keep_history: Whether to return a row an epoch.
@@ -136,7 +124,7 @@ class _Trainer:
         self,
         task: Task,
         build: Callable[[], nn.Module],
-        optimization: Optimization,
+        optimization: ModelConfig | ModuleConfig,
         config: TrainingConfig,
         keep_history: bool,
         on_epoch: OnEpoch | None,

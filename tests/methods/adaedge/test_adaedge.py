@@ -17,9 +17,10 @@ from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
 from gaug.graph.adjacency import Adjacency
 from gaug.methods.adaedge.method import find_change
+from gaug.models.config import ModuleConfig
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import AugmentedRun, RoundResult, Visible
-from gaug.training.loop import Optimization, RunResult, train_run
+from gaug.training.loop import RunResult, train_run
 from gaug.training.task import Task
 
 Pair = tuple[int, int]
@@ -236,7 +237,7 @@ def train(task: Task, config: AdaEdgeConfig) -> RunResult:
         task,
         lambda: GCN(task.in_features, task.num_classes, GCNConfig(hidden=16)),
         AdaEdge(config),
-        Optimization(0.01, 5e-4),
+        ModuleConfig(0.01, 5e-4),
         TrainingConfig(epochs=40),
         0,
         keep_history=True,

@@ -16,11 +16,12 @@ from gaug.errors import ConfigError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.homophily import edge_homophily
 from gaug.methods.bgcn.block_model import BlockModel
+from gaug.models.config import ModuleConfig
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import AugmentedRun, Round, RoundResult
-from gaug.training.loop import Optimization, RunResult, train_run
+from gaug.training.loop import RunResult, train_run
 from gaug.training.task import Task
 
 
@@ -39,7 +40,7 @@ def train(task: Task, config: BGCNConfig, model: str = "gcn", epochs: int = 40) 
             task.in_features, task.num_classes
         ),
         BGCN(config).prepare(task.visible(), 0),
-        Optimization(0.01, 5e-4),
+        ModuleConfig(0.01, 5e-4),
         TrainingConfig(epochs=epochs),
         0,
     )

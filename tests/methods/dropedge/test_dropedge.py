@@ -13,11 +13,12 @@ from gaug import DropEdge, DropEdgeConfig
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
 from gaug.methods.dropedge.method import sample_kept
+from gaug.models.config import ModuleConfig
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Round
-from gaug.training.loop import Optimization, RunResult, train_run
+from gaug.training.loop import RunResult, train_run
 from gaug.training.task import Task
 
 
@@ -101,7 +102,7 @@ def train(task: Task, model: str, method: DropEdge, seed: int = 0) -> RunResult:
         task,
         lambda: ModelSpec.of(config).build(task.in_features, task.num_classes),
         method,
-        Optimization(0.01, 5e-4),
+        ModuleConfig(0.01, 5e-4),
         TrainingConfig(epochs=5),
         seed,
     )

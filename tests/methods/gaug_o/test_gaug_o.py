@@ -28,11 +28,12 @@ from gaug.methods.gaug_o.config import READINGS, VARIANTS
 from gaug.methods.gaug_o.edge_encoder import EdgeEncoder, Embedding
 from gaug.methods.gaug_o.run import GAugORun
 from gaug.methods.gaug_o.warmup import warmed_up
+from gaug.models.config import ModuleConfig
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import RoundResult
-from gaug.training.loop import Optimization, RunResult, train_run
+from gaug.training.loop import RunResult, train_run
 from gaug.training.task import Task
 
 NUM_NODES = 60
@@ -108,7 +109,7 @@ def train(
         task,
         build,
         GAugO(config).prepare(task.visible(), 0),
-        Optimization(0.01, 5e-4),
+        ModuleConfig(0.01, 5e-4),
         training or TrainingConfig(epochs=8),
         seed,
         keep_history=keep_history,
@@ -753,7 +754,7 @@ def test_a_classifier_that_breaks_in_its_pretraining_is_an_error_with_the_epoch(
 
     method = GAugO(config_of())
     with pytest.raises(TrainingError, match="The loss became nan in epoch 1 of pretraining"):
-        train_run(task, build, method, Optimization(0.01, 0.0), TrainingConfig(), 0)
+        train_run(task, build, method, ModuleConfig(0.01, 0.0), TrainingConfig(), 0)
 
 
 @pytest.mark.parametrize(
