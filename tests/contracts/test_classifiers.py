@@ -85,7 +85,7 @@ def test_it_predicts_what_its_run_predicted(data: Data, method: str) -> None:
         task,
         lambda: own.model.build(task.in_features, task.num_classes),
         estimator(method, seed=3).prepare(task.visible(), 3),
-        gaug.methods.method.optimization(own.model),
+        own.model.config,
         SHORT,
         run_seed(3, 0),
     )

@@ -123,7 +123,7 @@ def test_without_labels_there_is_nothing_to_fit() -> None:
 
 
 def test_names_that_do_not_fit_are_refused_before_training(monkeypatch) -> None:
-    monkeypatch.setattr("gaug.methods.method.train_run", lambda *a, **k: pytest.fail("trained"))
+    monkeypatch.setattr("gaug.training.run.train_run", lambda *a, **k: pytest.fail("trained"))
     for info in (GraphInfo(class_names=["a"]), GraphInfo(node_ids=["x"] * 34)):
         with pytest.raises(DataError, match=r"class_names must have 2|must all be different"):
             NoAugmentation().fit(load_graph("karate"), info=info)

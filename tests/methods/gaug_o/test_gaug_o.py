@@ -54,7 +54,7 @@ def planted_task(*, multilabel: bool = False, num_nodes: int = NUM_NODES, **sett
         first = functional.one_hot(data.y, 3)
         data.y = (first + functional.one_hot((data.y + 1) % 3, 3)).float()
     kind = "random" if multilabel else "stratified"
-    return Task.of(make_split(data, kind, SplitConfig()).apply(data))
+    return Task.of(make_split(data, kind, SplitConfig(train_fraction=0.1)).apply(data))
 
 
 @pytest.fixture(scope="module")
