@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -159,8 +160,15 @@ def execute_all(
         if on_progress is not None:
             on_progress(done + under_way)
 
-    results = (executor or ThisProcess()).run(execution.jobs(requests), tell)
-    for job, outcome in results:
+    waiting = execution.waiting(requests)
+    first = list(itertools.islice(waiting, 1))
+    # What is known before anything trains is handed on first: an interruption does not lose it.
+    for found in execution.take_ready():
+        done += 1
+        yield found
+    tell()
+    jobs = execution.jobs(itertools.chain(first, waiting))
+    for job, outcome in (executor or ThisProcess()).run(jobs, tell):
         assert isinstance(job, RunJob)
         for found in execution.take_ready():
             done += 1
@@ -171,11 +179,16 @@ def execute_all(
             yield request, outcome
         else:
             yield request, execution.write(placed, job.run, outcome)
-        tell()
+    before = done
     for found in execution.take_ready():
         done += 1
         yield found
-    tell()
+    if done > before:
+        tell()
+
+
+# A request with its graph and the numbers of the runs that are missing.
+_Waiting = tuple[Request, PlacedPlan, list[int]]
 
 
 class _Execution:
@@ -189,19 +202,27 @@ class _Execution:
         self._ready: deque[tuple[Request, RunRecord | GaugError]] = deque()
         self._under_way: dict[int, tuple[RunJob, Request, PlacedPlan]] = {}
 
-    def jobs(self, requests: Iterable[Request]) -> Iterator[RunJob]:
-        """The runs that have to be done; what is known or fails before goes to `take_ready`."""
+    def waiting(self, requests: Iterable[Request]) -> Iterator[_Waiting]:
+        """What has to be run; what is known or fails before goes to `take_ready`."""
         for request in requests:
             try:
                 placed = self._place(request)
                 missing = self._take_over(request, placed)
-                if not missing:
-                    continue
-                prepared = self.graphs.prepare(placed, hide_test=self.hide_test)
             except GaugError as error:
                 self._ready.append((request, error))
                 continue
-            _lay_out(prepared)
+            if missing:
+                yield request, placed, missing
+
+    def jobs(self, waiting: Iterable[_Waiting]) -> Iterator[RunJob]:
+        """The runs of plans, each prepared when its turn comes."""
+        for request, placed, missing in waiting:
+            try:
+                prepared = self.graphs.prepare(placed, hide_test=self.hide_test)
+                _lay_out(prepared)
+            except GaugError as error:
+                self._ready.append((request, error))
+                continue
             for run in missing:
                 job = RunJob(prepared, run, request.keep_history)
                 self._under_way[id(job)] = (job, request, placed)
