@@ -89,7 +89,6 @@ class OptunaStudy(Proposer):
         taken = self._by_index()
         free = [index for index in range(self.trials) if index not in taken]
         if not free:
-            self._heart.stop()
             return []
         batch = free[0] // BATCH
         proposed = []
@@ -135,6 +134,12 @@ class OptunaStudy(Proposer):
             for index, found in sorted(taken.items())
             if index < self.trials and found.state.is_finished()
         ]
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._heart.stop()
+        if isinstance(self.storage, RDBStorage):
+            self.storage.engine.dispose()
 
     def importances(self) -> dict[str, float]:
         """How much each setting decides the score, adding up to 1; empty if that is not known."""

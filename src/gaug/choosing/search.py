@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -175,13 +176,14 @@ def search_settings(
     plain = runner.run_one(plain)
     name = study_name(placed, space, trial_runs)
     study = OptunaStudy(plan, space, trials=trials, name=name, store=store)
-    before = len(study.results())
-    runner.run_all(study, None if on_trial is None else lambda done: on_trial(before + done))
-    comparison = Comparison(plain, study.results())
+    with contextlib.closing(study):
+        before = len(study.results())
+        runner.run_all(study, None if on_trial is None else lambda done: on_trial(before + done))
+        comparison, importances = Comparison(plain, study.results()), study.importances()
     if comparison.best_change is None:
         reasons = [trial.failure for trial in comparison.left_out]
         raise TrainingError(f"No trial could be run: {(reasons or ['there was no time'])[-1]}")
-    return SearchResult(comparison, study.importances(), name)
+    return SearchResult(comparison, importances, name)
 
 
 def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, Searched]:

@@ -28,7 +28,9 @@ from gaug.runs.summary import mean_and_spread
 from gaug.seeding import run_seed
 from gaug.studies.fixed_change import FixedChange
 from gaug.studies.paper import FIGURE1
-from gaug.studies.study import Cell, CellResult, Study, StudyOptions
+from gaug.studies.registry import STUDIES
+from gaug.studies.scope import StudyOptions
+from gaug.studies.study import Cell, CellResult, Study
 from gaug.training.config import TrainingConfig
 
 ADD_FRACTION = 0.2
@@ -48,6 +50,7 @@ class Figure1(Study):
 
     name = "figure1"
     title = "GCN on the karate club"
+    scope = STUDIES["figure1"].scope
 
     def cells(self, options: StudyOptions) -> list[Cell]:
         """One for each variant, graph to test on, and run."""
@@ -55,7 +58,7 @@ class Figure1(Study):
         data = loaded.data
         changes = _changes(data, options.seed)
         found = []
-        for run in self.run_numbers(options):
+        for run in self.scope.run_numbers(options):
             split = _one_node_per_class(data, run_seed(options.seed, run))
             for variant, change in changes.items():
                 generator = torch.Generator().manual_seed(run_seed(options.seed, run))

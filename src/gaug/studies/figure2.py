@@ -18,7 +18,9 @@ from gaug.graph.homophily import edge_counts
 from gaug.methods.gaug_m.method import GAugM
 from gaug.runs.graphs import Graphs
 from gaug.runs.summary import spread
-from gaug.studies.study import Cell, CellResult, Study, StudyOptions, paper_plan
+from gaug.studies.registry import STUDIES
+from gaug.studies.scope import StudyOptions
+from gaug.studies.study import Cell, CellResult, Study, failures, paper_plan
 
 GRAPH = "cora"
 STEPS = tuple(step / 10 for step in range(11))
@@ -35,7 +37,7 @@ class Figure2(Study):
 
     name = "figure2"
     title = "Figure 2"
-    runs = 10
+    scope = STUDIES["figure2"].scope
 
     def cells(self, options: StudyOptions) -> list[Cell]:
         """A GCN on the graph after every step, from nothing to 100 percent of the edges."""
@@ -49,7 +51,9 @@ class Figure2(Study):
                     f"{action}_fraction": share,
                 }
                 plan = paper_plan(GRAPH, "gcn", "gaug-m", settings, options)
-                found.append(Cell((action, predictor, share), plan, self.run_numbers(options)))
+                found.append(
+                    Cell((action, predictor, share), plan, self.scope.run_numbers(options))
+                )
         return found
 
     def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
@@ -74,7 +78,7 @@ class Figure2(Study):
             f" test micro-F1 in percent, mean and sample standard deviation over {runs} runs,"
             " trained and tested on the changed graph."
         )
-        return Table(self.title, header, rows, [note])
+        return Table(self.title, header, rows, [note, *failures(results)])
 
     def draw(self, results: Sequence[CellResult], graphs: Graphs, path: Path) -> None:
         """Write the picture: edges by kind as areas, the GCN's score as a line with its spread."""

@@ -18,7 +18,9 @@ from gaug.graph.homophily import edge_counts
 from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
 from gaug.studies.published import published_settings
-from gaug.studies.study import Cell, CellResult, Study, StudyOptions, paper_plan
+from gaug.studies.registry import STUDIES
+from gaug.studies.scope import StudyOptions
+from gaug.studies.study import Cell, CellResult, Study, paper_plan
 
 GRAPH = "cora"
 
@@ -40,19 +42,18 @@ class Figure5(Study):
 
     name = "figure5"
     title = "Figure 5"
-    runs = 10
-    settings = ("published", "default")
+    scope = STUDIES["figure5"].scope
 
     def __init__(self, epochs: int = 100) -> None:
         self.epochs = epochs
 
     def cells(self, options: StudyOptions) -> list[Cell]:
         """A GCN by GAug-O, with its history."""
-        published = (options.settings or self.settings[0]) == "published"
+        published = self.scope.source_of_settings(options) == "published"
         settings = published_settings(GRAPH, "gcn", "gaug-o") if published else {}
         settings |= {"epochs": self.epochs, "patience": self.epochs}
         plan = paper_plan(GRAPH, "gcn", "gaug-o", settings, options)
-        numbers = self.run_numbers(options)
+        numbers = self.scope.run_numbers(options)
         return [Cell(("gcn",), plan, numbers, settings=settings, keep_history=True)]
 
     def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:

@@ -3,31 +3,66 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gaug.errors import unknown_name
+from gaug.studies.scope import Scope
 
 if TYPE_CHECKING:
     from gaug.studies.study import Study
 
-#: Where each study is; it is imported when it is asked for.
-STUDIES: dict[str, str] = {
-    "table2": "gaug.studies.table2:Table2",
-    "table3": "gaug.studies.table3:Table3",
-    "figure1": "gaug.studies.figure1:Figure1",
-    "figure2": "gaug.studies.figure2:Figure2",
-    "figure5": "gaug.studies.figure5:Figure5",
+_MODELS = ("gcn", "gsage", "gat", "jknet")
+
+
+@dataclass(frozen=True)
+class StudyEntry:
+    """What is known of a study before it is imported.
+
+    Attributes:
+        home: Where its class is, as ``module:name``.
+        scope: What it can be asked for.
+    """
+
+    home: str
+    scope: Scope = Scope()
+
+    def load(self) -> Study:
+        """The study itself."""
+        module, _, name = self.home.partition(":")
+        study: Study = getattr(importlib.import_module(module), name)()
+        return study
+
+
+#: The studies by name; names and options are checked before one is imported.
+STUDIES: dict[str, StudyEntry] = {
+    "table2": StudyEntry(
+        "gaug.studies.table2:Table2",
+        Scope(
+            graphs=("cora", "citeseer", "ppi", "blogcatalog", "flickr", "air-usa", "pubmed"),
+            models=(*_MODELS, "mlp"),
+            methods=("none", "dropedge", "adaedge", "bgcn", "gaug-m", "gaug-o"),
+            settings=("search", "default", "published"),
+        ),
+    ),
+    "table3": StudyEntry(
+        "gaug.studies.table3:Table3", Scope(models=_MODELS, settings=("published", "default"))
+    ),
+    "figure1": StudyEntry("gaug.studies.figure1:Figure1", Scope(has_picture=True)),
+    "figure2": StudyEntry("gaug.studies.figure2:Figure2", Scope(runs=10, has_picture=True)),
+    "figure5": StudyEntry(
+        "gaug.studies.figure5:Figure5",
+        Scope(runs=10, settings=("published", "default"), has_picture=True),
+    ),
 }
 
 
-def find_study(name: str) -> Study:
-    """A study by its name.
+def find_study(name: str) -> StudyEntry:
+    """What is known of a study by its name.
 
     Raises:
         ConfigError: If there is none of that name.
     """
     if name not in STUDIES:
         raise unknown_name("table or figure", name, STUDIES)
-    module, _, attribute = STUDIES[name].partition(":")
-    study: Study = getattr(importlib.import_module(module), attribute)()
-    return study
+    return STUDIES[name]

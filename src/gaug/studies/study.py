@@ -12,38 +12,12 @@ from gaug.choosing.grid import Stage
 from gaug.data.catalog.entries import find_entry
 from gaug.data.folders import data_root
 from gaug.drawing.table import Table
-from gaug.errors import ConfigError, unknown_name
 from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
+from gaug.studies.scope import Scope, StudyOptions
 
 if TYPE_CHECKING:
     from gaug.runs.graphs import Graphs
-
-#: Where the settings of a method may come from: its defaults, the paper's authors, or a search.
-SETTINGS = ("default", "published", "search")
-
-
-@dataclass(frozen=True)
-class StudyOptions:
-    """What is asked of a study.
-
-    Attributes:
-        runs: Number of runs of each cell; None for the study's own.
-        graphs: Only these graphs; None for all.
-        models: Only these models; None for all.
-        methods: Only these methods; None for all.
-        settings: Where settings come from, one of `SETTINGS`; None for the study's own way.
-        seed: Seed that the seeds of all runs derive from.
-        root: The data root.
-    """
-
-    runs: int | None = None
-    graphs: Sequence[str] | None = None
-    models: Sequence[str] | None = None
-    methods: Sequence[str] | None = None
-    settings: str | None = None
-    seed: int = 0
-    root: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -102,18 +76,12 @@ class Study(ABC):
     Attributes:
         name: Its name on the command line.
         title: What it shows, in a line.
-        graphs: The graphs that it can be restricted to; likewise ``models`` and ``methods``.
-        runs: Number of runs of each cell, where nobody says otherwise.
-        settings: Where settings may come from; the first is its own way.
+        scope: What it can be asked for.
     """
 
     name: str
     title: str
-    graphs: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
-    runs: int = 30
-    settings: tuple[str, ...] = ("default",)
+    scope: Scope = Scope()
 
     @abstractmethod
     def cells(self, options: StudyOptions) -> list[Cell]:
@@ -128,36 +96,24 @@ class Study(ABC):
             graphs: Where graphs come from.
         """
 
-    #: Writes its picture to a path, where it has one.
-    draw: Any = None
+    def draw(self, results: Sequence[CellResult], graphs: Graphs, path: Path) -> None:
+        """Write its picture, where its scope says that it has one.
 
-    def check(self, options: StudyOptions) -> None:
-        """Raise if something is asked that it does not have."""
-        if options.runs is not None and options.runs < 1:
-            raise ConfigError(f"runs must be at least 1, got {options.runs}.")
-        for kind in ("graphs", "models", "methods"):
-            asked, known = getattr(options, kind), getattr(self, kind)
-            for name in asked or ():
-                if not known:
-                    raise ConfigError(f"{self.name} has no {kind} to choose from. Leave them out.")
-                if name not in known:
-                    raise unknown_name(kind.removesuffix("s"), name, known)
-        if options.settings is not None and options.settings not in self.settings:
-            if options.settings not in SETTINGS:
-                raise unknown_name("settings", options.settings, SETTINGS)
-            raise ConfigError(
-                f"{self.name} takes settings {' or '.join(self.settings)}, got {options.settings}."
-            )
+        Args:
+            results: Its cells with their runs.
+            graphs: Where graphs come from.
+            path: Where to; the ending decides the format.
+        """
+        raise NotImplementedError(f"{self.name} has no picture.")
 
-    def chosen(self, options: StudyOptions, kind: str) -> tuple[str, ...]:
-        """The graphs, models or methods that are asked for."""
-        asked = getattr(options, kind)
-        known: tuple[str, ...] = getattr(self, kind)
-        return known if asked is None else tuple(asked)
 
-    def run_numbers(self, options: StudyOptions) -> range:
-        """The numbers of the runs of a cell."""
-        return range(self.runs if options.runs is None else options.runs)
+def failures(results: Sequence[CellResult]) -> list[str]:
+    """What could not be run, one sentence for each cell."""
+    return [
+        f"{', '.join(map(str, result.cell.key))}: {result.failure}"
+        for result in results
+        if result.failure
+    ]
 
 
 def paper_plan(

@@ -15,7 +15,9 @@ from gaug.runs.graphs import Graphs
 from gaug.runs.summary import mean_and_spread
 from gaug.studies.paper import table2_score
 from gaug.studies.published import published_settings
-from gaug.studies.study import Cell, CellResult, Study, StudyOptions, paper_plan
+from gaug.studies.registry import STUDIES
+from gaug.studies.scope import StudyOptions
+from gaug.studies.study import Cell, CellResult, Study, failures, paper_plan
 
 #: What is searched for each method, stage by stage; the same on every graph and for every model.
 SEARCHES: dict[str, tuple[Stage, ...]] = {
@@ -69,18 +71,15 @@ class Table2(Study):
 
     name = "table2"
     title = "Table 2"
-    graphs = ("cora", "citeseer", "ppi", "blogcatalog", "flickr", "air-usa", "pubmed")
-    models = ("gcn", "gsage", "gat", "jknet", "mlp")
-    methods = tuple(SEARCHES)
-    settings = ("search", "default", "published")
+    scope = STUDIES["table2"].scope
 
     def cells(self, options: StudyOptions) -> list[Cell]:
         """One for each graph, model and method; a method changes nothing for an MLP."""
         found = [
             self._cell(graph, model, method, options)
-            for graph in self.chosen(options, "graphs")
-            for model in self.chosen(options, "models")
-            for method in self.chosen(options, "methods")
+            for graph in self.scope.chosen(options, "graphs")
+            for model in self.scope.chosen(options, "models")
+            for method in self.scope.chosen(options, "methods")
             if model != "mlp" or method == "none"
         ]
         if not found:
@@ -88,13 +87,13 @@ class Table2(Study):
         return found
 
     def _cell(self, graph: str, model: str, method: str, options: StudyOptions) -> Cell:
-        how = options.settings or self.settings[0]
+        how = self.scope.source_of_settings(options)
         settings: dict[str, Any] = {}
         if how == "published":
             settings = published_settings(graph, model, method)
         plan = paper_plan(graph, model, method, settings, options)
         stages = SEARCHES[method] if how == "search" else ()
-        return Cell((graph, model, method), plan, self.run_numbers(options), stages, settings)
+        return Cell((graph, model, method), plan, self.scope.run_numbers(options), stages, settings)
 
     def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
         """One row per model and method, one column per graph."""
@@ -136,15 +135,6 @@ def provenance(results: Sequence[CellResult]) -> list[str]:
         f" {' or '.join(map(str, counts))} run{'' if counts == [1] else 's'}; in brackets the"
         " paper's mean. Epochs were chosen on validation nodes.",
         f"Made on {newest:%Y-%m-%d} with {software}.",
-    ]
-
-
-def failures(results: Sequence[CellResult]) -> list[str]:
-    """What could not be run, one sentence for each cell."""
-    return [
-        f"{', '.join(map(str, result.cell.key))}: {result.failure}"
-        for result in results
-        if result.failure
     ]
 
 

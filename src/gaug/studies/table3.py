@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from gaug.drawing.table import Field, Scores, Table
 from gaug.models.registry import MODELS
 from gaug.runs.graphs import Graphs
-from gaug.studies.paper import TABLE3_MODELS, table3_score
+from gaug.studies.paper import table3_score
 from gaug.studies.published import published_settings
-from gaug.studies.study import Cell, CellResult, Study, StudyOptions, paper_plan
+from gaug.studies.registry import STUDIES
+from gaug.studies.scope import StudyOptions
+from gaug.studies.study import Cell, CellResult, Study, failures, paper_plan
 
 GRAPH = "cora"
 
@@ -29,25 +31,24 @@ class Table3(Study):
 
     name = "table3"
     title = "Table 3"
-    models = TABLE3_MODELS
-    settings = ("published", "default")
+    scope = STUDIES["table3"].scope
 
     def cells(self, options: StudyOptions) -> list[Cell]:
         """Every variant with every model."""
         return [
             self._cell(variant, model, options)
-            for model in self.chosen(options, "models")
+            for model in self.scope.chosen(options, "models")
             for variant in VARIANTS
         ]
 
     def _cell(self, variant: str, model: str, options: StudyOptions) -> Cell:
         method = "none" if variant == "original" else "gaug-o"
-        published = (options.settings or self.settings[0]) == "published"
+        published = self.scope.source_of_settings(options) == "published"
         settings = published_settings(GRAPH, model, method) if published else {}
         if method == "gaug-o":
             settings["variant"] = variant
         plan = paper_plan(GRAPH, model, method, settings, options)
-        return Cell((variant, model), plan, self.run_numbers(options), settings=settings)
+        return Cell((variant, model), plan, self.scope.run_numbers(options), settings=settings)
 
     def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
         """One row per variant, one column per model."""
@@ -76,5 +77,5 @@ class Table3(Study):
                 "Settings are those that the paper's authors published for GAug-O, chosen by test"
                 " score."
             )
-        notes += [f"{result.cell.key}: {result.failure}" for result in results if result.failure]
-        return Table(self.title, ["", *map(MODELS.title, models)], rows, notes)
+        header = ["variant", *map(MODELS.title, models)]
+        return Table(self.title, header, rows, [*notes, *failures(results)])

@@ -1,0 +1,99 @@
+"""What a study can be asked for, checked without PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gaug.errors import ConfigError, unknown_name
+
+#: Where the settings of a method may come from: its defaults, the paper's authors, or a search.
+SETTINGS = ("default", "published", "search")
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """What is asked of a study.
+
+    Attributes:
+        runs: Number of runs of each cell; None for the study's own.
+        graphs: Only these graphs; None for all.
+        models: Only these models; None for all.
+        methods: Only these methods; None for all.
+        settings: Where settings come from, one of `SETTINGS`; None for the study's own way.
+        seed: Seed that the seeds of all runs derive from.
+        root: The data root.
+    """
+
+    runs: int | None = None
+    graphs: Sequence[str] | None = None
+    models: Sequence[str] | None = None
+    methods: Sequence[str] | None = None
+    settings: str | None = None
+    seed: int = 0
+    root: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.runs is not None and self.runs < 1:
+            raise ConfigError(f"runs must be at least 1, got {self.runs}.")
+        if self.seed < 0:
+            raise ConfigError(f"seed must be at least 0, got {self.seed}.")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a study has to choose from.
+
+    Attributes:
+        graphs: The graphs that it can be restricted to; empty where it has but its own.
+        models: Likewise the models.
+        methods: Likewise the methods.
+        runs: Number of runs of each cell, where nobody says otherwise.
+        settings: Where settings may come from; the first is its own way.
+        has_picture: Whether it can be drawn.
+    """
+
+    graphs: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    runs: int = 30
+    settings: tuple[str, ...] = ("default",)
+    has_picture: bool = False
+
+    def check(self, name: str, options: StudyOptions) -> None:
+        """Raise if something is asked that a study does not have.
+
+        Args:
+            name: Name of the study.
+            options: What is asked of it.
+        """
+        for kind in ("graphs", "models", "methods"):
+            asked, known = getattr(options, kind), getattr(self, kind)
+            if asked is None:
+                continue
+            if not known:
+                raise ConfigError(f"{name} has no {kind} to choose from. Leave them out.")
+            for one in asked:
+                if one not in known:
+                    raise unknown_name(kind.removesuffix("s"), one, known)
+        if options.settings is not None and options.settings not in self.settings:
+            if options.settings not in SETTINGS:
+                raise unknown_name("settings", options.settings, SETTINGS)
+            raise ConfigError(
+                f"{name} takes settings {' or '.join(self.settings)}, got {options.settings}."
+            )
+
+    def chosen(self, options: StudyOptions, kind: str) -> tuple[str, ...]:
+        """The graphs, models or methods that are asked for."""
+        asked = getattr(options, kind)
+        known: tuple[str, ...] = getattr(self, kind)
+        return known if asked is None else tuple(asked)
+
+    def run_numbers(self, options: StudyOptions) -> range:
+        """The numbers of the runs of a cell."""
+        return range(self.runs if options.runs is None else options.runs)
+
+    def source_of_settings(self, options: StudyOptions) -> str:
+        """Where settings come from."""
+        return options.settings or self.settings[0]
