@@ -90,8 +90,8 @@ class Interpolated(SampledAdjacency):
     With ``max-normalized`` probabilities every sum is
     $\alpha (Z Z^\top - \operatorname{diag}) h + (1 - \alpha) A h$: all pairs in memory of N times
     the embedding. Attention takes them block by block. A user-defined module, which lists its
-    edges, is given all pairs of a probability above 0, which takes memory of N×N and is refused where
-    there is not enough.
+    edges, is given all pairs of a probability above 0, which takes memory of N×N and is refused
+    where there is not enough.
 
     Args:
         z: Prepared embeddings.  [N, d]
