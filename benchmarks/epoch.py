@@ -27,13 +27,13 @@ def epoch_breakdown(name: str) -> list[str]:
     torch.set_num_threads(1)
     data, title = benchmark_graph(name)
     task = Task.of(data)
-    warm, job = Job(task, epochs=2), Job(task, epochs=_EPOCHS)
-    warm(0, lambda epoch: None)
+    warm, job = Job(task, 0, epochs=2), Job(task, 0, epochs=_EPOCHS)
+    warm(lambda share: None)
     start = time.perf_counter()
-    job(0, lambda epoch: None)
+    job(lambda share: None)
     wall = (time.perf_counter() - start) / _EPOCHS
     with profile(activities=[ProfilerActivity.CPU]) as profiler:
-        job(0, lambda epoch: None)
+        job(lambda share: None)
     spent = dict.fromkeys(_KINDS, 0.0)
     for row in profiler.key_averages():
         key = row.key.lower()

@@ -13,12 +13,13 @@ from typing import Any
 
 from benchmarks.graphs import benchmark_graph
 from gaug import GCN, NoAugmentation
+from gaug.errors import GaugError
 from gaug.models.config import ModuleConfig
 from gaug.runs.cost import peak_memory_mb
-from gaug.runs.executors import repeat
+from gaug.runs.executors import OnShare, local_executor
 from gaug.seeding import run_seed
 from gaug.training.config import TrainingConfig
-from gaug.training.loop import OnEpoch, train_run
+from gaug.training.loop import train_run
 from gaug.training.task import Task
 
 
@@ -27,13 +28,14 @@ class Job:
     """One training of 200 epochs with validation."""
 
     task: Task
+    run: int
     epochs: int = 200
 
     def build(self) -> GCN:
         """A new model."""
         return GCN(self.task.in_features, self.task.num_classes)
 
-    def __call__(self, run: int, on_epoch: OnEpoch) -> dict[str, Any]:
+    def __call__(self, on_share: OnShare) -> dict[str, Any]:
         """Train, and tell the memory of this process."""
         result = train_run(
             self.task,
@@ -41,18 +43,28 @@ class Job:
             NoAugmentation(),
             ModuleConfig(0.01, 5e-4),
             TrainingConfig(epochs=self.epochs),
-            run_seed(0, run),
-            on_epoch=on_epoch,
+            run_seed(0, self.run),
+            on_epoch=lambda epoch: on_share(epoch / self.epochs),
         )
         return {"test_score": result.test_score, "peak_memory_mb": peak_memory_mb()}
+
+
+def raised(result: dict[str, Any] | GaugError) -> dict[str, Any]:
+    """The result of a job; raises the error that it may be."""
+    if isinstance(result, GaugError):
+        raise result
+    return result
 
 
 def main() -> None:
     name, runs, workers = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     data, title = benchmark_graph(name)
-    job = Job(Task.of(data))
+    task = Task.of(data)
     start = time.perf_counter()
-    results = [result for _, result in repeat(job, range(runs), workers=workers)]
+    with local_executor(workers) as executor:
+        results = [
+            raised(result) for _, result in executor.run(Job(task, run) for run in range(runs))
+        ]
     seconds = time.perf_counter() - start
     print(
         json.dumps(
