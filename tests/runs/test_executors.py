@@ -1,15 +1,24 @@
+"""What every executor promises, in this process and over workers."""
+
 from __future__ import annotations
 
+import itertools
 import os
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from gaug.errors import TrainingError
-from gaug.runs.executors import repeat
+from gaug.errors import ConfigError, TrainingError
+from gaug.runs.executors import Executor, OnShare, ThisProcess, WorkerProcesses
 from gaug.seeding import run_seed
-from gaug.training.loop import OnEpoch
+
+EPOCHS = 4
+WORKERS = 2
 
 
 @dataclass(frozen=True)
@@ -17,108 +26,224 @@ class Drawing:
     """A job like a training: a few epochs of arithmetic on shared and on random numbers."""
 
     shared: torch.Tensor
-    epochs: int = 4
+    run: int
 
-    def __call__(self, run: int, on_epoch: OnEpoch) -> tuple[list[float], int]:
-        generator = torch.Generator().manual_seed(run_seed(0, run))
+    def __call__(self, on_share: OnShare) -> list[float]:
+        generator = torch.Generator().manual_seed(run_seed(0, self.run))
         values = self.shared
-        for epoch in range(1, self.epochs + 1):
+        for epoch in range(1, EPOCHS + 1):
             values = torch.tanh(self.shared @ values + torch.rand(8, 8, generator=generator))
-            on_epoch(epoch)
-        return values.flatten().tolist(), torch.get_num_threads()
+            on_share(epoch / EPOCHS)
+        return values.flatten().tolist()
 
 
 @dataclass(frozen=True)
 class Raising:
-    epochs: int = 1
+    """Raises an error in run 1."""
 
-    def __call__(self, run: int, on_epoch: OnEpoch) -> int:
-        if run == 1:
-            raise ZeroDivisionError(f"run {run}")
-        return run
+    run: int
+    error: type[Exception] = ZeroDivisionError
+
+    def __call__(self, on_share: OnShare) -> int:
+        if self.run == 1:
+            raise self.error(f"run {self.run}")
+        return self.run
 
 
 @dataclass(frozen=True)
 class Dying:
-    epochs: int = 1
+    """Ends the process that it is done in."""
 
-    def __call__(self, run: int, on_epoch: OnEpoch) -> int:
+    def __call__(self, on_share: OnShare) -> int:
         os._exit(1)
 
 
-def drawing() -> Drawing:
-    return Drawing(torch.linspace(-1, 1, 64).reshape(8, 8))
+@dataclass(frozen=True)
+class Endless:
+    """Goes on until somebody ends it; tells by files that it has begun and ended."""
+
+    folder: Path
+
+    def __call__(self, on_share: OnShare) -> str:
+        (self.folder / "begun").touch()
+        patience = time.monotonic() + 60
+        try:
+            while time.monotonic() < patience:
+                on_share(0.5)
+        finally:
+            (self.folder / "ended").touch()
+        return "nobody ended it"
 
 
-def test_seeds_of_runs_are_distinct_over_seeds_and_runs():
-    seeds = {run_seed(seed, run) for seed in range(50) for run in range(50)}
-    assert len(seeds) == 2500
+@dataclass(frozen=True)
+class After:
+    """Is done once a file is there."""
+
+    file: Path
+
+    def __call__(self, on_share: OnShare) -> bool:
+        patience = time.monotonic() + 60
+        while not self.file.exists() and time.monotonic() < patience:
+            on_share(0.0)
+        return self.file.exists()
 
 
-def test_seeds_of_runs_are_stable_and_fit_a_generator():
-    for run in range(100):
-        seed = run_seed(7, run)
-        assert seed == run_seed(7, run)
-        assert 0 <= seed < 2**63
-        torch.Generator().manual_seed(seed)
+@dataclass(frozen=True)
+class Attached:
+    """Carries anything."""
+
+    thing: Any
+
+    def __call__(self, on_share: OnShare) -> int:
+        return 1
 
 
-def test_results_come_with_their_run_numbers_and_in_order_in_one_process():
-    results = list(repeat(drawing(), [5, 2, 9]))
-    assert [run for run, _ in results] == [5, 2, 9]
-    alone = dict(results)
-    for run in (9, 5):
-        assert list(repeat(drawing(), [run])) == [(run, alone[run])]
+def drawings(runs: list[int]) -> list[Drawing]:
+    shared = torch.linspace(-1, 1, 64).reshape(8, 8)
+    return [Drawing(shared, run) for run in runs]
 
 
-def test_results_and_progress_hold_whatever_the_number_of_workers():
-    moves: dict[int, list[float]] = {1: [], 2: []}
-    results = {
-        workers: dict(
-            repeat(drawing(), range(4), workers=workers, on_progress=moves[workers].append)
-        )
-        for workers in (1, 2)
-    }
-    assert results[1] == results[2]
-    assert set(results[1]) == {0, 1, 2, 3}
-    for seen in moves.values():
-        assert seen == sorted(seen)
-        assert seen[-1] == 4
-    # A run of four epochs moves by quarters.
-    assert moves[1][:4] == [0.25, 0.5, 0.75, 1.0]
+@pytest.fixture(params=["this process", "workers"])
+def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    made = ThisProcess() if request.param == "this process" else WorkerProcesses(WORKERS)
+    with made as opened:
+        yield opened
 
 
-def test_a_run_has_the_threads_asked_for_and_the_caller_keeps_its_own():
-    before = torch.get_num_threads()
-    ((_, (_, threads)),) = repeat(drawing(), [0], threads=before + 1)
-    assert threads == before + 1
-    assert torch.get_num_threads() == before
+@pytest.fixture
+def workers() -> Iterator[WorkerProcesses]:
+    with WorkerProcesses(WORKERS) as opened:
+        yield opened
 
 
-def test_a_run_that_raises_gives_back_the_threads_of_the_caller():
-    before = torch.get_num_threads()
-    with pytest.raises(ZeroDivisionError):
-        list(repeat(Raising(), [1], threads=before + 1))
-    assert torch.get_num_threads() == before
+# The contract.
 
 
-def test_an_error_of_a_run_passes_after_the_runs_before_it():
-    results = repeat(Raising(), [0, 1, 2])
-    assert next(results) == (0, 0)
+def test_each_job_comes_back_once_with_its_result(executor: Executor):
+    jobs = drawings([5, 2, 9, 0])
+    expected = {id(job): job(lambda share: None) for job in jobs}
+    results = list(executor.run(jobs))
+    assert {id(job): result for job, result in results} == expected
+    assert len(results) == 4
+
+
+def test_progress_adds_up_the_shares_and_ends_when_nothing_is_under_way(executor: Executor):
+    moves: list[float] = []
+    done = 0
+    jobs = executor.run(drawings(list(range(4))), lambda share: moves.append(done + share))
+    for _ in jobs:
+        done += 1
+    assert moves == sorted(moves)
+    assert moves[-1] == 4
+
+
+def test_an_error_on_purpose_is_handed_back_and_the_others_go_on(executor: Executor):
+    results = executor.run([Raising(run, TrainingError) for run in range(4)])
+    found = {job.run: result for job, result in results}
+    assert isinstance(found[1], TrainingError)
+    assert str(found[1]) == "run 1"
+    assert [found[run] for run in (0, 2, 3)] == [0, 2, 3]
+
+
+def test_any_other_error_passes_and_the_executor_can_be_used_again(executor: Executor):
+    with pytest.raises(ZeroDivisionError, match="run 1"):
+        list(executor.run([Raising(0), Raising(1), Raising(2)]))
+    assert sorted(result for _, result in executor.run([Raising(0), Raising(7)])) == [0, 7]
+
+
+def test_who_leaves_the_loop_early_can_use_the_executor_again(executor: Executor):
+    results = executor.run(Raising(run) for run in itertools.cycle([0, 2, 3]))
+    next(results)
+    next(results)
+    results.close()
+    for _ in range(2):
+        again = list(executor.run(drawings([1, 2])))
+        assert [job.run for job, _ in sorted(again, key=lambda pair: pair[0].run)] == [1, 2]
+
+
+def test_jobs_are_taken_when_there_is_room_for_one(executor: Executor):
+    taken: list[int] = []
+
+    def jobs() -> Iterator[Raising]:
+        for run in itertools.count(2):  # without an end
+            taken.append(run)
+            yield Raising(run)
+
+    room = 1 if isinstance(executor, ThisProcess) else WORKERS + 1
+    results = executor.run(jobs())
+    for done in range(1, 6):
+        next(results)
+        assert len(taken) <= done - 1 + room
+    results.close()
+
+
+def test_no_jobs_give_no_results(executor: Executor):
+    assert list(executor.run([])) == []
+
+
+def test_an_error_while_a_job_is_made_passes_and_leaves_nothing_under_way(executor: Executor):
+    def jobs() -> Iterator[Raising]:
+        yield Raising(0)
+        raise KeyError("no more")
+
+    with pytest.raises(KeyError, match="no more"):
+        list(executor.run(jobs()))
+    assert [result for _, result in executor.run([Raising(3)])] == [3]
+
+
+# This process.
+
+
+def test_in_one_process_results_come_in_order_and_progress_moves_by_epochs():
+    moves: list[float] = []
+    jobs = drawings([5, 2, 9])
+    assert [job for job, _ in ThisProcess().run(jobs, moves.append)] == jobs
+    assert moves[:5] == [0.25, 0.5, 0.75, 1.0, 0.0]
+
+
+def test_an_error_of_a_job_passes_after_the_jobs_before_it():
+    results = ThisProcess().run([Raising(0), Raising(1), Raising(2)])
+    assert next(results)[1] == 0
     with pytest.raises(ZeroDivisionError, match="run 1"):
         next(results)
 
 
-def test_an_error_of_a_run_in_a_worker_passes():
-    with pytest.raises(ZeroDivisionError, match="run 1"):
-        list(repeat(Raising(), [0, 1], workers=2))
+# Workers.
 
 
-def test_a_worker_that_dies_is_an_error_with_a_remedy():
+def test_leaving_the_loop_ends_the_jobs_under_way(workers: WorkerProcesses, tmp_path: Path):
+    results = workers.run([Endless(tmp_path), After(tmp_path / "begun")])
+    job, begun = next(results)
+    assert begun is True
+    assert isinstance(job, After)
+    assert not (tmp_path / "ended").exists()
+    results.close()
+    assert (tmp_path / "ended").exists()
+    assert len(list(workers.run(drawings([1, 2, 3])))) == 3
+
+
+def test_closing_ends_the_processes_and_another_run_starts_new_ones(workers: WorkerProcesses):
+    assert len(list(workers.run(drawings([1])))) == 1
+    workers.close()
+    workers.close()
+    assert len(list(workers.run(drawings([1, 2])))) == 2
+
+
+def test_a_worker_that_dies_is_an_error_with_a_remedy(workers: WorkerProcesses):
     with pytest.raises(TrainingError, match="fewer workers") as caught:
-        list(repeat(Dying(), [0, 1], workers=2))
+        list(workers.run([Dying(), Dying()]))
     assert "\n" not in str(caught.value)
+    assert len(list(workers.run(drawings([1, 2])))) == 2
 
 
-def test_no_runs_give_no_results():
-    assert list(repeat(drawing(), [], workers=2)) == []
+@pytest.mark.parametrize("thing", [lambda: 1, open], ids=["a lambda", "an open file"])
+def test_what_cannot_be_sent_to_a_worker_is_told_with_a_remedy(
+    workers: WorkerProcesses, thing: Any, tmp_path: Path
+):
+    if thing is open:
+        (tmp_path / "file").touch()
+        thing = (tmp_path / "file").open()
+    with pytest.raises(ConfigError, match=r"cannot be sent to a worker process.*use one worker"):
+        list(workers.run([Attached(1), Attached(thing)]))
+    assert [result for _, result in ThisProcess().run([Attached(thing)])] == [1]
+    assert [result for _, result in workers.run([Attached(2)])] == [1]
