@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 
 from gaug.cli import choosing, options
+from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
     from gaug.data.loaded import LoadedGraph
@@ -72,6 +73,8 @@ def fit(
         device=device,
     )
     options.refuse_control(plan)
+    if store is not None and method != choosing.AUTO:
+        raise ConfigError("--store goes with --method auto, whose trials go on record.")
     from gaug.classifier.files import DESCRIPTION, check_target
     from gaug.cli.graphs import read_graph
     from gaug.cli.progress import run_progress

@@ -22,9 +22,9 @@ from gaug.runs.record import run_identity
 from gaug.training.run import PreparedRuns
 from gaug.training.task import Task
 
-# What is kept for the next plan: graphs are large, methods prepared for one are not.
+# What is kept for the next plan; a method may hold a graph of its own.
 _KEPT_GRAPHS = 8
-_KEPT_METHODS = 64
+_KEPT_METHODS = 8
 
 T = TypeVar("T")
 

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy
-from alembic.migration import MigrationContext
-from alembic.operations import Operations
 from sqlalchemy import Connection, Float, Integer, LargeBinary, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -47,6 +45,9 @@ def _hide_test_scores(connection: Connection) -> None:
     The identity of a run no longer has the settings of the graph and the split, which their
     fingerprints stand for, and the protocol says how the epoch was really chosen.
     """
+    from alembic.migration import MigrationContext  # slow to import, and rarely needed
+    from alembic.operations import Operations
+
     operations = Operations(MigrationContext.configure(connection))
     with operations.batch_alter_table("runs") as table:
         table.alter_column("test_score", existing_type=Float(), nullable=True)
