@@ -20,6 +20,7 @@ from gaug.runs.executors import OnShare, local_executor
 from gaug.seeding import run_seed
 from gaug.training.config import TrainingConfig
 from gaug.training.loop import train_run
+from gaug.training.run import computing_threads
 from gaug.training.task import Task
 
 
@@ -37,15 +38,16 @@ class Job:
 
     def __call__(self, on_share: OnShare) -> dict[str, Any]:
         """Train, and tell the memory of this process."""
-        result = train_run(
-            self.task,
-            self.build,
-            NoAugmentation(),
-            ModuleConfig(0.01, 5e-4),
-            TrainingConfig(epochs=self.epochs),
-            run_seed(0, self.run),
-            on_epoch=lambda epoch: on_share(epoch / self.epochs),
-        )
+        with computing_threads(1):
+            result = train_run(
+                self.task,
+                self.build,
+                NoAugmentation(),
+                ModuleConfig(0.01, 5e-4),
+                TrainingConfig(epochs=self.epochs),
+                run_seed(0, self.run),
+                on_epoch=lambda epoch: on_share(epoch / self.epochs),
+            )
         return {"test_score": result.test_score, "peak_memory_mb": peak_memory_mb()}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from gaug.cli import options
 from gaug.cli.main import main
-from gaug.runs import execute as runs
+from gaug.training import run as training_run
 
 
 class Result(NamedTuple):
@@ -44,4 +44,5 @@ def refuse_training(*arguments: Any, **options: Any) -> Any:
 
 @pytest.fixture
 def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "train_run", refuse_training)
+    """Nothing may be trained: this is the one place where the loop is called."""
+    monkeypatch.setattr(training_run, "train_run", refuse_training)

@@ -36,15 +36,21 @@ def test_train_goes_on_with_the_chosen_method(gaug, noisy):
     summary = json.loads(result.out)
     assert (summary["method"], summary["auto"]["chosen"]) == ("gaug-m", str(FEATURES))
     assert summary["config"]["method"] == FEATURES.config.to_dict()
-    assert len(summary["auto"]["trials"]) == len(CANDIDATES)
-    # The records are those of the chosen method, as if it had been asked for.
-    assert [record.method for record in Store().all()] == ["gaug-m", "gaug-m"]
-    trial = summary["auto"]["trials"][1]
-    assert [record.val_score for record in Store().all()] == trial["val_scores"][:2]
-    plain = ("train", noisy, *FEATURES.options.split(), *SPLIT, *SHORT, "--runs", "2", "--resume")
-    again = gaug(*plain, "--json")
+    trials = {trial["name"]: trial for trial in summary["auto"]["trials"]}
+    assert list(trials) == ["none", *map(str, CANDIDATES)]
+    # The runs are those of the chosen method, as if it had been asked for.
+    records = {record.id: record for record in Store().all()}
+    runs = [records.pop(number) for number in summary["record_ids"]]
+    assert [record.method for record in runs] == ["gaug-m", "gaug-m"]
+    assert [record.val_score for record in runs] == trials[str(FEATURES)]["val_scores"][:2]
+    # What else is on record are trials, and nobody has read their test scores.
+    assert len(records) + 2 == 3 * len(trials)
+    assert all(record.test_score is None for record in records.values())
+    given = [part for text in FEATURES.changed for part in ("--set", text)]
+    plain = ("train", noisy, "--method", "gaug-m", *given, *SPLIT, *SHORT, "--runs", "2")
+    again = gaug(*plain, "--resume", "--json")
     assert json.loads(again.out)["record_ids"] == summary["record_ids"]
-    assert len(Store().all()) == 2
+    assert len(Store().all()) == 3 * len(trials)
 
 
 def test_words_are_a_table_a_verdict_and_the_ordinary_summary(gaug):
@@ -64,7 +70,9 @@ def test_words_are_a_table_a_verdict_and_the_ordinary_summary(gaug):
     lines = result.out.splitlines()
     assert lines[0].split() == ["tried", "validation", "time"]
     assert lines[1].startswith("none")
-    assert "Only no augmentation was tried: give a longer time budget." in lines
+    assert sum(line.endswith(": no time was left") for line in lines) == len(CANDIDATES)
+    assert "Nothing was tried to its end but no augmentation." in lines
+    assert "The graph stays as it is." in lines
     assert "karate, gcn, method none, split stratified-0, 1 run" in lines
 
 
@@ -72,10 +80,8 @@ def test_fit_saves_the_chosen_method(gaug, noisy, tmp_path):
     result = gaug("fit", noisy, "--out", tmp_path / "model", "--method", "auto", *SHORT, "--json")
     assert (result.code, result.err) == (0, "")
     summary = json.loads(result.out)
-    chosen = next(
-        trial
-        for trial, candidate in zip(summary["auto"]["trials"], CANDIDATES, strict=True)
-        if str(candidate) == summary["auto"]["chosen"]
+    (chosen,) = (
+        trial for trial in summary["auto"]["trials"] if trial["name"] == summary["auto"]["chosen"]
     )
     assert summary["method"] == chosen["method"] == "gaug-m"
     assert summary["val_score"] == chosen["val_scores"][0]
@@ -88,7 +94,7 @@ def test_fit_saves_the_chosen_method(gaug, noisy, tmp_path):
         (["--time-budget", "5"], "--time-budget goes with --method auto."),
         (["--method", "auto", "--time-budget", "0"], "time_budget must be above 0"),
         (["--method", "auto", "--model", "mlp"], "an mlp looks at none"),
-        (["--method", "auto", "--set", "drop_fraction=0.1"], "goes with --method dropedge"),
+        (["--method", "auto", "--set", "drop_fraction=0.1"], "goes with method dropedge"),
     ],
 )
 @pytest.mark.parametrize("command", ["train", "fit"])

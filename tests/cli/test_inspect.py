@@ -3,6 +3,9 @@ from __future__ import annotations
 import json
 
 import pytest
+import torch
+
+from gaug import SyntheticConfig, planted_graph
 
 SHORT = ("--set", "epochs=3", "--runs", "1")
 SPLIT = ("--split", "stratified", "--set", "train_fraction=0.3")
@@ -37,12 +40,27 @@ def test_too_few_labels_are_told(gaug, tmp_path):
     assert "cannot be measured" in result.out
 
 
-def test_a_quick_look_trains_nothing(gaug, monkeypatch):
-    monkeypatch.setattr("gaug.inspection.inspect.validate_repeatedly", None)
+@pytest.mark.usefixtures("no_training")
+def test_a_quick_look_trains_nothing(gaug):
     result = gaug("inspect", "karate", "--quick")
     assert (result.code, result.err) == (0, "")
     assert "mean 4.6, median 3, largest 17" in result.out
     assert "No model was trained" in result.out
+
+
+def test_the_command_line_of_what_is_worth_a_try_is_told(gaug, tmp_path):
+    config = SyntheticConfig(
+        num_nodes=150, num_classes=3, degree=6.0, homophily=0.33, feature_signal=0.9,
+        feature_density=0.1,
+    )  # fmt: skip
+    torch.save(planted_graph(config), tmp_path / "noisy.pt")
+    split = ("--split", "stratified", "--set", "train_fraction=0.3", "--set", "val_fraction=0.4")
+    noisy = (tmp_path / "noisy.pt", *split, "--set", "epochs=30", "--quiet")
+    result = gaug("inspect", *noisy)
+    (line,) = (line for line in result.out.splitlines() if line.startswith("  try "))
+    assert line.startswith("  try --method gaug-m --set predictor=features")
+    options = line.removeprefix("  try ").split()
+    assert gaug("train", *noisy, *options, "--runs", "1").code == 0
 
 
 @pytest.mark.parametrize(
@@ -51,7 +69,7 @@ def test_a_quick_look_trains_nothing(gaug, monkeypatch):
         (["karate", "--picture", "p.gif"], "must be .png, .svg or .pdf"),
         (["karate", "--runs", "0"], "runs must be at least 1"),
         (["karate", "--set", "hidden=8"], "A setting of a model has no effect"),
-        (["karate", "--set", "drop_fraction=0.1"], "goes with --method dropedge"),
+        (["karate", "--set", "drop_fraction=0.1"], "goes with method dropedge"),
         (["karat"], "Did you mean 'karate'?"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from gaug.cli import options
 from gaug.cli.main import main
-from gaug.studies import figure1
+from gaug.training import run as training_run
 
 
 def start(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -53,8 +53,8 @@ def test_an_error_is_one_line_without_a_traceback():
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr == (
-        "gaug: Unknown table or figure 'table9'. Choose from: figure2, figure5, table2, table3."
-        " Did you mean 'table3'?\n"
+        "gaug: Unknown table or figure 'table9'. Choose from: figure1, figure2, figure5, table2,"
+        " table3. Did you mean 'table3'?\n"
     )
 
 
@@ -79,10 +79,10 @@ def test_a_wrong_command_line_is_refused_with_exit_2(monkeypatch, capsys, argume
 
 
 def test_an_interruption_is_one_line_and_exit_130(monkeypatch, capsys, tmp_path):
-    def interrupted(*arguments: Any) -> Any:
+    def interrupted(*arguments: Any, **options: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(figure1, "run_figure1", interrupted)
+    monkeypatch.setattr(training_run, "train_run", interrupted)
     monkeypatch.setattr(options.state, "debug", False)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(sys, "argv", ["gaug", "demo", "--out", str(tmp_path / "a.png")])

@@ -20,7 +20,9 @@ def test_json_has_every_trial_the_best_and_no_augmentation(gaug):
     found = json.loads(result.out)
     assert set(found) == {
         "best", "none", "settings", "verdict", "gain", "spread", "none_val_scores", "trials",
+        "importances", "study",
     }  # fmt: skip
+    assert set(found["importances"]) <= set(found["settings"])
     assert len(found["trials"]) == 3
     best = max(trial["val_mean"] for trial in found["trials"])
     assert found["gain"] == pytest.approx(best - sum(found["none_val_scores"]))  # of one run

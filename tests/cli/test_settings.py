@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gaug.runs.plan import Experiment
+from gaug.runs.plan import Plan
 
 
 def test_each_listed_setting_can_be_set_to_its_default(gaug):
@@ -14,13 +14,13 @@ def test_each_listed_setting_can_be_set_to_its_default(gaug):
         kind, _, name = row["group"].partition(" ")
         assignment = f"{row['name']}={row['default']}"
         if kind == "--model":
-            Experiment.of("karate", model=name, settings=[assignment])
+            Plan.of("karate", model=name, settings=[assignment])
         elif kind == "--method":
-            Experiment.of("karate", method=name, settings=[assignment])
+            Plan.of("karate", method=name, settings=[assignment])
         elif kind.startswith("predictor="):
-            Experiment.of("karate", method="gaug-m", settings=[kind, assignment])
+            Plan.of("karate", method="gaug-m", settings=[kind, assignment])
         else:
-            Experiment.of("karate", settings=[assignment])
+            Plan.of("karate", settings=[assignment])
 
 
 def test_the_table_names_defaults_and_ranges(gaug):

@@ -11,11 +11,10 @@ import pytest
 from gaug.cli import options
 from gaug.cli.main import main
 from gaug.errors import ConfigError
-from gaug.runs import execute as runs
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 from gaug.runs.summary import summarize as summary_of
-from tests.cli.conftest import refuse_training
+from gaug.training import run as training_run
 
 KARATE = ("train", "karate", "--split", "stratified", "--set", "train_fraction=0.2")
 SHORT = (*KARATE, "--set", "epochs=5", "--runs", "2")
@@ -100,10 +99,10 @@ def test_history_puts_a_row_an_epoch_into_the_record(gaug):
     assert [record.history for record in written[2:]] == [None, None]
 
 
-def test_resume_takes_over_what_is_on_record(gaug, monkeypatch):
+def test_resume_takes_over_what_is_on_record(gaug, request):
     gaug(*SHORT)
     first = [record.id for record in records()]
-    monkeypatch.setattr(runs, "train_run", refuse_training)
+    request.getfixturevalue("no_training")
     result = gaug(*SHORT, "--resume", "--json")
     assert "2 of 2 runs were on record." in result.err
     summary = json.loads(result.out)
@@ -111,7 +110,7 @@ def test_resume_takes_over_what_is_on_record(gaug, monkeypatch):
 
 
 def test_an_interruption_prints_what_is_finished_and_exits_with_130(gaug, monkeypatch):
-    train_run = runs.train_run
+    train_run = training_run.train_run
     calls = []
 
     def interrupted(*arguments: Any, **options: Any) -> Any:
@@ -120,7 +119,7 @@ def test_an_interruption_prints_what_is_finished_and_exits_with_130(gaug, monkey
             raise KeyboardInterrupt
         return train_run(*arguments, **options)
 
-    monkeypatch.setattr(runs, "train_run", interrupted)
+    monkeypatch.setattr(training_run, "train_run", interrupted)
     result = gaug(*KARATE, "--set", "epochs=5", "--runs", "4", "--workers", "1", "--json")
     assert result.code == 130
     assert json.loads(result.out)["runs"] == len(records()) == 2
@@ -164,7 +163,8 @@ def test_a_run_that_comes_to_nothing_is_an_error_and_not_on_record(gaug):
         (["karate", "--seed", "-1"], "seed must be at least 0, got -1."),
         (["karate", "--workers", "0"], "workers must be at least 1, got 0."),
         (["karate", "--threads", "0"], "threads must be at least 1, got 0."),
-        (["karate", "--device", "gpu"], "There is no device 'gpu' here"),
+        (["karate", "--device", "gpu"], "device must be one of cpu, cuda, mps, xpu, got 'gpu'."),
+        (["karate", "--device", "cuda:99"], "There is no device 'cuda:99' here"),
     ],
     ids=lambda value: " ".join(value[1:] or value) if isinstance(value, list) else "",
 )

@@ -52,7 +52,6 @@ def test_every_number_is_told_in_words():
         "400 nodes of split public, 2 runs",
         "features alone (MLP)               81.0 ± 1.4",
         "21.0 points above a GCN",
-        "try --method gaug-m --set predictor=features",
     ):
         assert words in text
 

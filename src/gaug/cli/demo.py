@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from gaug.cli import options
+from gaug.studies.scope import StudyOptions
 
 
 def demo(
@@ -25,8 +26,8 @@ def demo(
     One labeled node per class; every score is the mean over the runs of the micro-F1 on the other
     32 nodes.
     """
-    options.check_runs(runs)
     options.check_picture(out)
+    asked = StudyOptions(runs=runs, seed=seed)
     import torch
 
     from gaug.cli.progress import run_progress
@@ -36,13 +37,12 @@ def demo(
     from gaug.runs.store import Store
     from gaug.studies.engine import run_cells
     from gaug.studies.figure1 import Figure1
-    from gaug.studies.study import StudyOptions
 
     torch.set_num_threads(1)  # more than one only slow each other down on a graph this small
     study, graphs = Figure1(), Graphs()
     with run_progress("karate club", 100, quiet=quiet, unit="%") as move:
         results = run_cells(
-            study.cells(StudyOptions(runs=runs, seed=seed)),
+            study.cells(asked),
             store=Store("sqlite://"),  # in memory: a demo leaves nothing but its picture
             graphs=graphs,
             on_work=lambda done, total: move(100 * done / total),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gaug.drawing.suffixes import PICTURE_SUFFIXES
 from gaug.errors import ConfigError
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
@@ -249,7 +250,7 @@ def check_runs(runs: int) -> None:
 
 def check_picture(out: Path) -> None:
     """Raise unless a picture can be written in this format."""
-    if out.suffix not in (".png", ".svg", ".pdf"):
+    if out.suffix not in PICTURE_SUFFIXES:
         raise ConfigError(f"The picture must be .png, .svg or .pdf, got {str(out)!r}.")
 
 
@@ -259,6 +260,8 @@ def sensible_workers(workers: int | None, runs: int) -> int:
     A process takes seconds to start, which a run or two do not pay back.
     """
     if workers is not None:
+        if workers < 1:
+            raise ConfigError(f"workers must be at least 1, got {workers}.")
         return workers
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
@@ -266,7 +269,10 @@ def sensible_workers(workers: int | None, runs: int) -> int:
 
 
 def some_of(names: str | None) -> tuple[str, ...] | None:
-    """The names of a list that is separated by commas; None where nothing is given."""
+    """The names of a list that is separated by commas; None where nothing is given.
+
+    Of commas alone, the text itself, which is the name of nothing.
+    """
     if names is None:
         return None
-    return tuple(name.strip() for name in names.split(",") if name.strip())
+    return tuple(name.strip() for name in names.split(",") if name.strip()) or (names,)

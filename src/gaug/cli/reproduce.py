@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from gaug.cli import options
-from gaug.errors import ConfigError
+from gaug.data.source import GraphSource
+from gaug.drawing.suffixes import FORMAT_OF_SUFFIX, PICTURE_SUFFIXES
+from gaug.drawing.table import FORMATS, render
+from gaug.errors import ConfigError, unknown_name
 from gaug.studies.registry import STUDIES, find_study
+from gaug.studies.scope import StudyOptions
 
 
 def reproduce(
@@ -63,30 +66,17 @@ def reproduce(
     authors' splits are used where the data folder has them as splits/NAME.npz. Cells whose run
     takes over 60 seconds get 10 runs; a cell that fails says so in its place.
     """
+    entry = find_study(name)
     if trial_runs < 1:
         raise ConfigError(f"trial_runs must be at least 1, got {trial_runs}.")
     if time_budget is not None and not 0 < time_budget < math.inf:
         raise ConfigError(f"time_budget must be above 0 and finite, got {time_budget:g}.")
-    if runs is not None:
-        options.check_runs(runs)
-    study = find_study(name)
-    from gaug.cli.progress import run_progress
-    from gaug.cli.writing import this_command, write_text, writing
-    from gaug.drawing.picture import PICTURE_SUFFIXES
-    from gaug.drawing.table import FORMAT_OF_SUFFIX, FORMATS, render
-    from gaug.errors import unknown_name
-    from gaug.runs.executors import local_executor
-    from gaug.runs.graphs import Graphs
-    from gaug.runs.store import Store
-    from gaug.studies.engine import run_cells
-    from gaug.studies.study import StudyOptions
-
     if form not in FORMATS:
         raise unknown_name("format", form, FORMATS)
+    endings = [*FORMAT_OF_SUFFIX, *(PICTURE_SUFFIXES if entry.scope.has_picture else ())]
     for path in out or ():
-        endings = [*FORMAT_OF_SUFFIX, *(PICTURE_SUFFIXES if study.draw is not None else ())]
         if path.suffix not in endings:
-            raise ConfigError(f"{path} must end in {', '.join(endings)}.")
+            raise ConfigError(f"{path} must end in {', '.join(endings[:-1])} or {endings[-1]}.")
     asked = StudyOptions(
         runs=runs,
         graphs=options.some_of(graphs),
@@ -96,8 +86,19 @@ def reproduce(
         seed=seed,
         root=data_root,
     )
-    study.check(asked)
+    entry.scope.check(name, asked)
+    from gaug.cli.progress import run_progress
+    from gaug.cli.writing import this_command, write_text, writing
+    from gaug.runs.executors import local_executor
+    from gaug.runs.graphs import Graphs
+    from gaug.runs.store import Store
+    from gaug.studies.engine import run_cells
+
+    study = entry.load()
     cells = study.cells(asked)
+    for cell in cells:
+        if isinstance(cell.plan.graph, GraphSource):
+            cell.plan.graph.check(data_root)
     opened, held = Store(store), Graphs(data_root)
     num_runs = sum(len(cell.runs) for cell in cells)
     with (
@@ -122,4 +123,4 @@ def reproduce(
         else:
             with writing("picture", path):
                 study.draw(results, held, path)
-    Console(soft_wrap=True, highlight=False).print(render(table, form).rstrip("\n"), markup=False)
+    print(render(table, form), end="")

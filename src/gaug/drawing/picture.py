@@ -11,9 +11,6 @@ from gaug.data.folders import written_atomically
 
 BLUE, ORANGE, GREEN, RED, GRAY = "#0060c0", "#e69f00", "#007a50", "#c04000", "#7f7f7f"
 
-#: The endings of pictures that can be written.
-PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
-
 
 def write_picture(canvas: Figure, path: Path) -> None:
     """Write a picture whole or not at all; the format follows the ending of the path."""

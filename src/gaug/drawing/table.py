@@ -36,11 +36,11 @@ class Scores:
         """Sample standard deviation; None for fewer than two runs."""
         return statistics.stdev(self.values) if len(self.values) > 1 else None
 
-    def text(self, plus_minus: str = " ± ") -> str:
+    def __str__(self) -> str:
         """For instance ``83.3 ± 0.7 (83.6)``."""
         if self.mean is None:
             return "failed" if self.failure else "–"
-        deviation = "" if self.deviation is None else f"{plus_minus}{self.deviation:.1f}"
+        deviation = "" if self.deviation is None else f" ± {self.deviation:.1f}"
         paper = "" if self.paper is None else f" ({self.paper[0]:.1f})"
         return f"{self.mean:.1f}{deviation}{paper}"
 
@@ -54,6 +54,12 @@ class Scores:
             "paper_std": None if self.paper is None else self.paper[1],
             "failure": self.failure,
         }
+
+
+class Code(str):
+    """Text to be shown as one types it, such as settings."""
+
+    __slots__ = ()
 
 
 #: What a field of a table may hold.
@@ -94,42 +100,51 @@ def render(table: Table, form: str) -> str:
 
 
 def _markdown(table: Table, level: int = 1) -> str:
+    def shown(value: Field) -> str:
+        text = f"`{value}`" if isinstance(value, Code) else _text(value)
+        return _one_line(text).replace("|", "\\|")
+
     lines = [f"{'#' * level} {table.title}", ""]
-    lines.append("| " + " | ".join(table.header) + " |")
+    lines.append("| " + " | ".join(map(shown, table.header)) + " |")
     lines.append("|" + " --- |" * len(table.header))
-    for row in table.rows:
-        fields = [_text(value).replace("|", "\\|") for value in row]
-        lines.append("| " + " | ".join(fields) + " |")
-    lines += [line for note in table.notes for line in ("", note)]
+    lines += ["| " + " | ".join(map(shown, row)) + " |" for row in table.rows]
+    lines += [line for note in table.notes for line in ("", _one_line(note))]
     parts = ["\n".join(lines), *(_markdown(part, level + 1).rstrip() for part in table.details)]
     return "\n\n".join(parts) + "\n"
 
 
-_LATEX = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}"}
+# What LaTeX takes for a command, or shows as something else.
+_LATEX = {
+    **{letter: f"\\{letter}" for letter in "&%#_${}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "±": r"$\pm$",
+    "–": "--",
+}
 
 
 def _latex(table: Table) -> str:
-    def escaped(text: str) -> str:
-        text = text.replace("\\", r"\textbackslash ")
-        return "".join(_LATEX.get(letter, letter) for letter in text).replace("–", "--")
-
     def shown(value: Field) -> str:
-        text = value.text("@") if isinstance(value, Scores) else _text(value)
-        return escaped(text).replace("@", r"$\pm$")
+        text = "".join(_LATEX.get(letter, letter) for letter in _one_line(_text(value)))
+        return rf"\texttt{{{text}}}" if isinstance(value, Code) else text
 
     lines = [
         r"\begin{table}",
-        rf"  \caption{{{escaped(table.title)}}}",
+        rf"  \caption{{{shown(table.title)}}}",
         rf"  \begin{{tabular}}{{{'l' * len(table.header)}}}",
         r"    \toprule",
-        "    " + " & ".join(map(escaped, table.header)) + r" \\",
+        "    " + " & ".join(map(shown, table.header)) + r" \\",
         r"    \midrule",
         *("    " + " & ".join(map(shown, row)) + r" \\" for row in table.rows),
         r"    \bottomrule",
         r"  \end{tabular}",
         r"\end{table}",
+        *(f"% {_one_line(note)}" for note in table.notes),
     ]
-    return "\n".join([*lines, *(f"% {note}" for note in table.notes), ""])
+    return "\n".join(["\n".join(lines) + "\n", *map(_latex, table.details)])
 
 
 def _csv(table: Table) -> str:
@@ -176,9 +191,11 @@ def _plain(table: Table) -> dict[str, Any]:
 def _text(value: Field) -> str:
     if value is None:
         return "–"
-    if isinstance(value, Scores):
-        return value.text()
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 #: How each format is written.
@@ -188,5 +205,3 @@ FORMATS: dict[str, Callable[[Table], str]] = {
     "csv": _csv,
     "json": _json,
 }
-#: The format that the ending of a file name means.
-FORMAT_OF_SUFFIX = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}

@@ -1,8 +1,9 @@
 """The engine of all studies: runs what the store lacks, and never gives up for one cell.
 
-The settings of a cell are settled first, by a search on validation nodes where it wants one. Then
-each cell is run once, which tells what a run of it takes, and then as often as it should be. Cheap
-cells come first. A cell that fails says so, and the others go on.
+What is on record is taken over before anything is run. Then each cell is run once, which tells what
+a run of it takes, and then as often as it should be, the cheap cells first. Where the settings of a
+cell are open, a search on validation nodes settles them before. A cell that fails says so, and the
+others go on.
 """
 
 from __future__ import annotations
@@ -103,10 +104,11 @@ class _Work:
         results = []
         for cell in self.cells:
             found = self.found[cell.key]
-            records = sorted(found.records, key=lambda record: record.run)
             failure = found.failure
-            if failure is None and len(records) < len(self.runs_of[cell.key]):
-                failure = f"{len(records)} of {len(cell.runs)} runs in the time given"
+            wanted = self.runs_of[cell.key]
+            records = [record for record in found.records if record.run in wanted]
+            if failure is None and len(records) < len(wanted):
+                failure = f"{len(records)} of {len(wanted)} runs in the time given"
             results.append(dataclasses.replace(found, records=records, failure=failure))
         return results
 
@@ -128,20 +130,50 @@ class _Work:
         self._change(cell, settings=grid.chosen, trials=len(grid.trials))
 
     def _run_settled(self, cells: Sequence[Cell]) -> None:
-        """First one run of each cell, then all others, the cheap ones first."""
-        self._run(cells, lambda runs: runs[:1])
+        """Take over what is on record, run each cell once, and then all others."""
+        for cell in cells:
+            self._take_over(cell)
+        self._run([cell for cell in cells if not self.found[cell.key].records], 1)
         for cell in cells:
             records = self.found[cell.key].records
-            if records and records[0].seconds > SLOW_RUN_SECONDS:
-                del self.runs_of[cell.key][SLOW_RUNS:]
-        self._run(cells, lambda runs: runs[1:])
+            if records:
+                self.seconds[cell.key] = records[0].seconds
+                if records[0].seconds > SLOW_RUN_SECONDS:
+                    del self.runs_of[cell.key][SLOW_RUNS:]
+        self._run(sorted(cells, key=lambda cell: self.seconds[cell.key]))
 
-    def _run(self, cells: Sequence[Cell], part: Callable[[list[int]], list[int]]) -> None:
+    def _take_over(self, cell: Cell) -> None:
+        """Note the runs of a cell that are on record, whatever the time."""
+        if self.found[cell.key].failure is not None:
+            return  # of its search, so that there are no settings
+        plan = self._settled_plan(cell)
+        try:
+            placed = self.graphs.place(plan)
+        except GaugError as error:
+            self._change(cell, failure=str(error))
+            return
+        numbers = {placed.identity(run): run for run in self.runs_of[cell.key]}
+        found = self.store.find(list(numbers))
+        on_record = [
+            numbers[identity]
+            for identity, record in found.items()
+            if record.history is not None or not cell.keep_history
+        ]
+        request = Request(plan, sorted(on_record), cell.keep_history)
+        for _, result in execute_all([request], store=self.store, graphs=self.graphs):
+            assert not isinstance(result, GaugError)
+            self._add(cell, result)
+            self.done += self.seconds[cell.key]
+
+    def _run(self, cells: Sequence[Cell], most: int | None = None) -> None:
+        """Run what cells lack, or so many of it at most."""
         by_request: dict[int, Cell] = {}
         requests = []
         for cell in cells:
-            numbers = part(self.runs_of[cell.key])
-            if numbers and self.found[cell.key].failure is None:
+            found = self.found[cell.key]
+            there = {record.run for record in found.records}
+            numbers = [run for run in self.runs_of[cell.key] if run not in there][:most]
+            if numbers and found.failure is None:
                 request = Request(self._settled_plan(cell), numbers, cell.keep_history)
                 by_request[id(request)] = cell
                 requests.append(request)
@@ -182,7 +214,8 @@ class _Work:
             raise _OutOfTimeError
 
     def _add(self, cell: Cell, record: RunRecord) -> None:
-        self._change(cell, records=[*self.found[cell.key].records, record])
+        records = [*self.found[cell.key].records, record]
+        self._change(cell, records=sorted(records, key=lambda record: record.run))
 
     def _change(self, cell: Cell, **changes: object) -> None:
         self.found[cell.key] = dataclasses.replace(self.found[cell.key], **changes)  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from torch_geometric.data import Data
 from gaug.data.opening import open_graph
 from gaug.data.splits import Split
 from gaug.drawing.picture import BLUE, write_picture
-from gaug.drawing.table import Scores, Table
+from gaug.drawing.table import Field, Scores, Table
 from gaug.graph.change import GraphChange, omniscient_change, random_change
 from gaug.graph.edges import undirected_pairs
 from gaug.methods.gaug_m.method import GAugM
@@ -78,33 +78,31 @@ class Figure1(Study):
 
     def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
         """One row per variant."""
-        rows = []
-        for variant, (paper_modified, paper_original) in FIGURE1.items():
-            modified = _scores(results, variant, "modified")
-            rows.append(
-                [
-                    variant,
-                    _beside(modified, paper_modified) if modified else None,
-                    _beside(_scores(results, variant, "original"), paper_original),
-                ]
-            )
-        runs = len(_scores(results, "Original", "original"))
-        return Table(
-            self.title,
-            ["graph", "tested on modified", "tested on original"],
-            rows,
+        rows: list[list[Field]] = [
             [
-                f"Test micro-F1 in percent, mean and sample standard deviation over {runs} runs; in"
-                " brackets the paper's mean. One labeled node per class, drawn anew in each run."
-            ],
+                variant,
+                None if modified is None else _beside(results, variant, "modified", modified),
+                _beside(results, variant, "original", original),
+            ]
+            for variant, (modified, original) in FIGURE1.items()
+        ]
+        runs = len(_scores(results, "Original", "original"))
+        note = (
+            "Test micro-F1 in percent, mean and sample standard deviation over"
+            f" {runs} run{'' if runs == 1 else 's'}; in brackets the paper's mean. One labeled node"
+            " per class, drawn anew in each run."
         )
+        header = ["graph", "tested on modified", "tested on original"]
+        return Table(self.title, header, rows, [note, *_missing(results)])
 
     def variants(self, results: Sequence[CellResult]) -> list[dict[str, Any]]:
-        """The scores of each run, ready for JSON."""
+        """The scores of each run, ready for JSON; unchanged, the graph is the modified one, too."""
         return [
             {
                 "graph": variant.lower(),
-                "modified": _scores(results, variant, "modified"),
+                "modified": _scores(
+                    results, variant, "original" if paper_modified is None else "modified"
+                ),
                 "original": _scores(results, variant, "original"),
                 "paper_modified": paper_modified,
                 "paper_original": paper_original,
@@ -179,12 +177,34 @@ def _scores(results: Sequence[CellResult], variant: str, inference: str) -> list
     ]
 
 
-def _beside(scores: list[float], paper: float | None) -> Scores:
-    return Scores(scores, None if paper is None else (paper, None))
+def _beside(results: Sequence[CellResult], variant: str, inference: str, paper: float) -> Scores:
+    failures = _failures(results).get((variant, inference))
+    return Scores(
+        _scores(results, variant, inference), (paper, None), failures[0] if failures else None
+    )
+
+
+def _failures(results: Sequence[CellResult]) -> dict[tuple[str, str], list[str]]:
+    """Why runs are missing, by variant and graph to test on."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        if result.failure:
+            found.setdefault(result.cell.key[:2], []).append(result.failure)
+    return found
+
+
+def _missing(results: Sequence[CellResult]) -> list[str]:
+    """What could not be run, one sentence for each variant and graph to test on."""
+    return [
+        f"{variant}, tested on the {inference} graph: {len(reasons)} runs are missing, the first"
+        f" because: {reasons[0]}"
+        for (variant, inference), reasons in _failures(results).items()
+    ]
 
 
 def _text(results: Sequence[CellResult], variant: str, inference: str) -> str:
-    return mean_and_spread(_scores(results, variant, inference))
+    scores = _scores(results, variant, inference)
+    return mean_and_spread(scores) if scores else "–"
 
 
 def _draw_graph(

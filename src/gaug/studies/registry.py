@@ -25,7 +25,7 @@ class StudyEntry:
     """
 
     home: str
-    scope: Scope = Scope()
+    scope: Scope
 
     def load(self) -> Study:
         """The study itself."""

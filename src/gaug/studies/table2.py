@@ -7,7 +7,7 @@ from datetime import timezone
 from typing import Any
 
 from gaug.choosing.grid import Stage
-from gaug.drawing.table import Scores, Table
+from gaug.drawing.table import Code, Scores, Table
 from gaug.errors import ConfigError
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
@@ -148,7 +148,7 @@ def _settings(results: Sequence[CellResult]) -> Table:
         text = " ".join(f"{name}={value}" for name, value in result.settings.items())
         source = f"of {result.trials}" if result.trials else "published"
         vals = mean_and_spread(result.val_scores) if result.val_scores else None
-        rows.append([graph, MODELS.title(model), METHODS.title(method), f"`{text}`", source, vals])
+        rows.append([graph, MODELS.title(model), METHODS.title(method), Code(text), source, vals])
     return Table(
         "Settings",
         ["graph", "model", "method", "settings", "chosen", "validation"],
