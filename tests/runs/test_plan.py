@@ -148,6 +148,14 @@ def test_a_change_of_predictor_keeps_the_settings_of_those_that_stay():
     assert plan.with_settings(["predictor=ra"]).method.predictors.keys() == {"ra"}
 
 
+@pytest.mark.parametrize("name", ["predictor", "method.predictor"])
+def test_the_predictor_decides_which_settings_there_are_wherever_it_stands(name):
+    plan = karate("gae.embedding=7", f"{name}=gae+ra", method="gaug-m")
+    assert list(plan.method.predictors) == ["gae", "ra"]
+    assert plan.method.predictors["gae"].embedding == 7
+    assert list(karate(f"{name}=jaccard", method="gaug-m").method.predictors) == ["jaccard"]
+
+
 def test_the_device_is_that_of_the_data_unless_another_is_given(two_cliques: Data):
     assert Plan.of(two_cliques).device == "cpu"
     assert Plan.of(two_cliques, device="cuda:1").device == "cuda:1"

@@ -135,7 +135,8 @@ class Plan:
         """The plan with some settings changed, each given as ``name=value``."""
         method = self.method
         # Which predictors a method has depends on a setting of its own, so that comes first.
-        first = [text for text in settings if text.partition("=")[0].strip() == "predictor"]
+        names = ("predictor", "method.predictor")
+        first = [text for text in settings if text.partition("=")[0].strip() in names]
         if first and hasattr(method.config, "predictor"):
             chosen = apply_settings({"method": method.config}, first)["method"]
             assert isinstance(chosen, MethodConfig)
