@@ -1,6 +1,6 @@
 """Settings as dataclasses, where each default, range and help text is written once.
 
-The command line (``--set name=value``), the records in the store, the search spaces and the
+The command line, the records in the store, the search spaces and the
 documentation are all derived from these fields.
 """
 
@@ -141,7 +141,7 @@ def apply_settings(
 
     Args:
         groups: The groups by name, for instance ``{"model": GCNConfig(), "training": ...}``.
-        assignments: Texts as a user gives them to ``--set``.
+        assignments: Texts as a user gives them, ``name=value``.
         elsewhere: Groups that are not in use, by what would bring them in; for the error message.
 
     Returns:

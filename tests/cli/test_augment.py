@@ -81,7 +81,7 @@ def test_a_folder_that_is_not_empty_is_refused_and_left_alone(gaug, tmp_path: Pa
     (tmp_path / "mine.txt").write_text("mine")
     code, _, err = gaug("augment", "karate", "--out", tmp_path, "--set", "predictor=ra")
     assert code == 1
-    assert "is not empty. Give another, or --force" in err
+    assert "is not empty. Give another. --force" in err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 

@@ -109,6 +109,7 @@ def auto(
     info: GraphInfo | None = None,
     workers: int = 1,
     threads: int = 1,
+    device: str | None = None,
     store: Store | None = None,
     on_progress: OnProgress | None = None,
     **settings: Any,
@@ -135,6 +136,7 @@ def auto(
         info: Names of nodes, classes and features, where they have some.
         workers: Processes to spread the runs over.
         threads: Threads of each run.
+        device: Where to compute; by default where the graph is.
         store: Where runs go on record, and from where they are taken over.
         on_progress: Called now and then with the share of the trials that is done.
         settings: Single settings of the model or of the loop by name.
@@ -154,6 +156,7 @@ def auto(
         split_config=split_config,
         seed=seed,
         threads=threads,
+        device=device,
     )
     graphs = Graphs()
     loaded = graphs.load(plan)

@@ -26,6 +26,7 @@ from gaug.runs.executors import Executor, local_executor
 from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
+from gaug.training.config import TrainingConfig
 
 
 @dataclass(frozen=True)
@@ -79,11 +80,13 @@ def search(
     trial_runs: int = TRIAL_RUNS,
     timeout: float | None = None,
     fixed: Collection[str] = (),
+    training: TrainingConfig | None = None,
     split: str | None = None,
     split_config: SplitConfig | None = None,
     seed: int | None = None,
     workers: int = 1,
     threads: int = 1,
+    device: str | None = None,
     store: Store | None = None,
     on_trial: OnTrial | None = None,
     **settings: Any,
@@ -102,11 +105,13 @@ def search(
         trial_runs: Runs of each trial; hopeless ones are given up after the first.
         timeout: Seconds after which no more is tried; None for no end.
         fixed: Settings to leave as they are, besides those given.
+        training: Settings of the loop; by default the method's.
         split: The kind of split or a path; None for the graph's own default.
         split_config: Fractions, counts and seed of a split that is drawn.
         seed: Seed of everything that is random.
         workers: Processes to spread the runs over; the result does not depend on it.
         threads: Threads of each run.
+        device: Where to compute; by default where the graph is.
         store: Where runs and the study go on record.
         on_trial: Called now and then with the number of trials done.
         settings: Single settings by name, which are not searched.
@@ -122,10 +127,12 @@ def search(
         model=model,
         method=method,
         settings=settings,
+        training=training,
         split=split,
         split_config=split_config,
         seed=seed,
         threads=threads,
+        device=device,
     )
     with local_executor(workers) as executor:
         return search_settings(

@@ -17,6 +17,7 @@ REMEDIES: dict[str, str] = {
     "label-column": "Use --column label=NAME.",
     "drop-column": "Use --column drop=NAME.",
     "split-settings": "Use --set NAME=VALUE or --split FILE.",
+    "not-empty": "--force replaces an earlier result in it.",
     "store": "Give another by --store.",
     "edge-weights": "--column drop=weight leaves the weights of a file out.",
     "feature-scaling": "--set feature_scaling=as-is leaves them as they are.",

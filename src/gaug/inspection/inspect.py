@@ -109,6 +109,7 @@ def inspect(
     device: str | None = None,
     store: Store | None = None,
     on_progress: OnProgress | None = None,
+    **settings: Any,
 ) -> Inspection:
     """What a graph looks like, and which method is likely to help.
 
@@ -128,6 +129,7 @@ def inspect(
         device: Where to compute; by default where the graph is.
         store: Where runs go on record, and from where they are taken over.
         on_progress: Called now and then with the number of runs done, of three times ``runs``.
+        settings: Single settings of the loop or of the split by name.
 
     Example:
         >>> from gaug import inspect, open_graph
@@ -137,6 +139,7 @@ def inspect(
     """
     plan = Plan.of(
         graph,
+        settings=settings,
         training=training,
         split=split,
         split_config=split_config,

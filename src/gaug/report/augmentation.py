@@ -129,15 +129,13 @@ def check_folder(folder: Path, *, force: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder} is a file. Give a folder to write to.")
     if folder.is_dir() and any(folder.iterdir()) and not force:
-        raise DataError(
-            f"The folder {folder} is not empty. Give another, or --force to replace a result in it."
-        )
+        raise DataError(f"The folder {folder} is not empty. Give another.", topic="not-empty")
     present = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     others = sorted(present - set(FILES))
     if others:
         raise DataError(
-            f"The folder {folder} holds what no 'gaug augment' wrote ({others[0]}), which"
-            " --force will not delete. Give another."
+            f"The folder {folder} holds what no 'gaug augment' wrote ({others[0]}), which is never"
+            " deleted. Give another."
         )
 
 

@@ -16,6 +16,7 @@ from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 from gaug.runs.summary import mean_and_spread, spread, warnings_of
+from gaug.training.config import TrainingConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,11 +65,13 @@ def evaluate(
     method: MethodLike = "none",
     *,
     runs: int = 10,
+    training: TrainingConfig | None = None,
     split: str | None = None,
     split_config: SplitConfig | None = None,
     seed: int | None = None,
     workers: int = 1,
     threads: int = 1,
+    device: str | None = None,
     store: Store | None = None,
     resume: bool = False,
     on_progress: OnProgress | None = None,
@@ -87,6 +90,7 @@ def evaluate(
         model: The classifier, as `gaug.methods.method.Method` takes it; by default the method's.
         method: A name, settings, or a method object; by default none.
         runs: Number of runs.
+        training: Settings of the loop; by default the method's.
         split: ``stratified``, ``random``, ``per-class``, ``public`` (the masks of the graph) or a
             path to a file; by default the masks if the graph has all three, else ``stratified``.
         split_config: Fractions, counts and seed of a split that is drawn.
@@ -94,6 +98,7 @@ def evaluate(
         workers: Processes to spread the runs over; a user-defined model or predictor must then be
             in a module that they can import.
         threads: Threads of each run.
+        device: Where to compute; by default where the graph is.
         store: Where to write records; None keeps them in memory only.
         resume: Whether to take over runs that the store has already.
         on_progress: Called now and then with the number of runs done.
@@ -110,10 +115,12 @@ def evaluate(
         model=model,
         method=method,
         settings=settings,
+        training=training,
         split=split,
         split_config=split_config,
         seed=seed,
         threads=threads,
+        device=device,
     )
     with local_executor(workers) as executor:
         records = execute(
@@ -126,4 +133,5 @@ def evaluate(
         )
     for warning in warnings_of(records):
         warnings.warn(warning, stacklevel=2)
-    return Evaluation(f"{plan.method}, {plan.model.name}, split {records[0].split}", records)
+    built = plan.method.build(model=plan.model, training=plan.training, seed=plan.seed)
+    return Evaluation(f"{built!r}, {plan.model.name}, split {records[0].split}", records)
