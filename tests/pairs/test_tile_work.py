@@ -147,7 +147,7 @@ def test_a_numba_that_cannot_be_imported_is_told_and_done_without(form: str) -> 
         patch.setitem(sys.modules, "gaug.pairs.fused", None)
         patch.delattr("gaug.pairs.fused", raising=False)
         tile_work._compiled.cache_clear()
-        with pytest.warns(UserWarning, match="Numba cannot be used, so all pairs of nodes take"):
+        with pytest.warns(UserWarning, match="Numba cannot be used, so work on all node pairs"):
             assert softplus_to_sigmoid(scores) == pytest.approx(total, rel=1e-6)
     tile_work._compiled.cache_clear()
     torch.testing.assert_close(scores, expected)

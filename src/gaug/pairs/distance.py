@@ -1,22 +1,22 @@
-"""Scores of pairs by the distance of node embeddings."""
+"""Scores of pairs by the distance between node embeddings."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-# Pairs scored at a time: what fits a core's own cache.
+# Pairs scored at a time: as many as fit into a core's own cache.
 _PAIRS_AT_A_TIME = 1 << 13
 
 
 class DistanceScores:
-    """The score of (u, v) is minus the squared distance of their embeddings.
+    """The score of (u, v) is minus the squared distance between their embeddings.
 
     `score_rows` is a fast matrix product in float32, whose rounding depends on the block;
-    `edge_logits` works in float64 and rounds once: its answer for a pair is always the same.
+    `edge_logits` works in float64 and rounds once, so the score of a pair is always the same.
 
     Args:
-        embeddings: One row a node.  [N, d]
+        embeddings: One row per node.  [N, d]
     """
 
     def __init__(self, embeddings: Tensor) -> None:
@@ -28,7 +28,7 @@ class DistanceScores:
         self.slack = 2 * (2 * width + 8) * 2.0**-24 * float(self.squares.max())
 
     def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
-        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        """Scores of nodes start to stop with all nodes from first_column.  [stop - start, …]"""
         products = self.embeddings[start:stop] @ self.embeddings[first_column:].t()
         return (
             products.mul_(2).sub_(self.squares[start:stop, None]).sub_(self.squares[first_column:])

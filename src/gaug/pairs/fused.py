@@ -1,8 +1,8 @@
 """The work of `gaug.pairs.tile_work` in one pass over a tile, compiled by Numba.
 
-What the compiler needs to work on eight numbers at a time decides the form: loops over slices from
-0 on, 32 bits throughout, choices in place of branches, and powers and logarithms of two by
-polynomials, for a call of a library's function would stand in the way. Both are right to 1e-6.
+The code is written for the compiler to vectorize: loops over slices that start at 0, 32 bits
+throughout, selections instead of branches, and polynomials instead of library calls for powers and
+logarithms of two. Both are accurate to 1e-6.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gaug.pairs.tile_work import PROBABILITY_MARGIN
 
 Array = npt.NDArray[Any]
 
-# Sums in another order and products fused with sums are within rounding; nothing more is allowed.
+# Allow reordered sums and fused multiply-adds, which stay within rounding, and nothing more.
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 _EXACT: set[str] = set()
 
@@ -37,10 +37,10 @@ _NEXT_TO_1 = _F(1 - PROBABILITY_MARGIN)
 _LARGEST = float(np.finfo(np.float32).max)
 _LOWEST = _F(-126)  # exponent of the smallest number with full precision
 
-# 1 + e^-|x| of so many scores are multiplied, and one logarithm taken of 64 of them: at most 2^64.
+# Scores per chunk; the product of 64 factors 1 + e^-|x|, at most 2^64, takes one logarithm.
 _CHUNK = 1024
 _LOGARITHMS = 16
-# Margins in a row that are made before any is looked at: a hit is rare.
+# Margins of a row that are computed before any is checked, because hits are rare.
 _STRETCH = 128
 
 
@@ -70,20 +70,20 @@ def multiply_by_slopes(
 
 
 def _compiled(fastmath: set[str]) -> Callable[[Any], Any]:
-    """A decorator: compiled on first use, for all later processes where a file can be kept."""
+    """A decorator that compiles on first use and caches the result on disk where possible."""
 
     def compiled(function: Any) -> Any:
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
         try:
             return njit(cache=True, **options)(function)
-        except RuntimeError:  # no folder for it can be written
+        except RuntimeError:  # no writable cache folder
             return njit(**options)(function)
 
     return compiled
 
 
 def _cast(convert: str, source: Any, target: Any) -> Any:
-    """A conversion that Numba has no word for: of a number's bits, or without a check of range."""
+    """A conversion that Numba lacks: of a number's bits, or without a range check."""
 
     def typed(_: Any, value: Any) -> Any:  # noqa: ARG001 – Numba reads the argument's name
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -103,9 +103,9 @@ _float = _cast("sitofp", types.int32, types.float32)
 
 @njit(inline="always", fastmath=_FAST)
 def _log2(x: Any) -> Any:
-    """Of a positive number: its exponent, and 2 artanh(t) / ln 2 of the rest, near 1."""
+    """log2 of a positive number: its exponent, plus 2 artanh(t) / ln 2 for the rest, near 1."""
     bits = _bits_of(x)
-    exponent = _I(_I(bits - _I(0x3F3504F3)) >> _I(23))  # so that the rest is from √½ to √2
+    exponent = _I(_I(bits - _I(0x3F3504F3)) >> _I(23))  # the rest is from √½ to √2
     rest = _from_bits(_I(bits - _I(exponent << _I(23))))
     t = (rest - _F(1)) / (rest + _F(1))
     s = t * t
@@ -116,7 +116,7 @@ def _log2(x: Any) -> Any:
 
 @njit(inline="always", fastmath=_FAST)
 def _exp2(x: Any) -> Any:
-    """Of a number from -126 to 0: the exponent's bits, and e's series for the rest above -1."""
+    """2^x for x from -126 to 0: the exponent's bits, times the power series of the rest."""
     whole = _whole(x)
     rest = x - _float(whole)
     series = _F(1.33335581e-3) + rest * (_F(1.54035304e-4) + rest * _F(1.52527338e-5))
@@ -139,7 +139,7 @@ def _mix(bits: Any) -> Any:
 
 @njit(inline="always")
 def _noise(first_key: Any, second_key: Any, column: Any) -> Any:
-    """The number of `gaug.pairs.noise`, to the bit."""
+    """The same numbers as `gaug.pairs.noise`, to the bit."""
     bits = _mix(_U(_mix(_U(column ^ first_key)) + second_key))
     return (_float(_I(bits & _U(0x7FFFFF))) + _F(0.5)) * _F(2.0**-23)
 

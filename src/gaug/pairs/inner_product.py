@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-# Pairs scored at a time: what fits a core's own cache.
+# Pairs scored at a time: as many as fit into a core's own cache.
 _PAIRS_AT_A_TIME = 1 << 13
 
 
@@ -13,11 +13,11 @@ class InnerProductScores:
     """The score of (u, v) is the inner product of their embeddings.
 
     `score_rows` is a fast matrix product in float32, whose rounding depends on the block.
-    `edge_logits` adds in float64, where the products are exact and the sum of a few dozen of them
-    is too, but for its last bits, and rounds once: its answer for a pair is always the same.
+    `edge_logits` adds in float64, where the products are exact and a sum of a few dozen is exact
+    up to its last bits. It rounds once, so the score of a pair is always the same.
 
     Args:
-        embeddings: One row a node.  [N, d]
+        embeddings: One row per node.  [N, d]
     """
 
     def __init__(self, embeddings: Tensor) -> None:
@@ -28,7 +28,7 @@ class InnerProductScores:
         self.slack = 2 * width * 2.0**-24 * largest
 
     def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
-        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        """Scores of nodes start to stop with all nodes from first_column.  [stop - start, …]"""
         return self.embeddings[start:stop] @ self.embeddings[first_column:].t()
 
     def edge_logits(self, pairs: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
-"""A random number for each pair of nodes, from the pair and a seed alone.
+"""A random number for each pair of nodes, computed from the pair and a seed alone.
 
-A stream of random numbers must be drawn in order. A number that is a hash of the pair can be made
-again at any time and in any order, so a sample does not depend on the size of a block or on the
-number of threads, and the backward pass makes the noise of the forward pass anew.
+A stream of random numbers must be drawn in order. A hash of the pair can be recomputed at any time
+and in any order, so a sample does not depend on the block size or the number of threads, and the
+backward pass can regenerate the noise of the forward pass.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _BITS = 23  # so that every number and its distance to 1 are exact in float32
 
 
 def row_keys(seed: int, num_nodes: int) -> Tensor:
-    """Two keys of 32 bits for each row: rows with other keys have unrelated numbers.  [2, N]"""
+    """Two 32-bit keys per row: rows with different keys have unrelated numbers.  [2, N]"""
     bits = np.arange(1, num_nodes + 1, dtype=np.uint64)
-    with np.errstate(over="ignore"):  # arithmetic modulo 2^64 is meant
+    with np.errstate(over="ignore"):  # arithmetic modulo 2^64 is intended
         bits = bits * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed % (1 << 64))
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
@@ -29,10 +29,10 @@ def row_keys(seed: int, num_nodes: int) -> Tensor:
 
 
 def row_noise(keys: Tensor, first_column: int, stop_column: int) -> Tensor:
-    """Numbers in (0, 1) of the rows with these keys, for a range of columns.  [r, …]
+    """Numbers in (0, 1) for the rows with these keys and a range of columns.  [r, …]
 
     Args:
-        keys: Of the rows, from `row_keys`.  [2, r]
+        keys: Keys of the rows, from `row_keys`.  [2, r]
         first_column: First column.
         stop_column: Column after the last one.
     """
@@ -41,7 +41,7 @@ def row_noise(keys: Tensor, first_column: int, stop_column: int) -> Tensor:
 
 
 def pair_noise(keys: Tensor, pairs: Tensor) -> Tensor:
-    """Numbers in (0, 1) of single pairs: those that `row_noise` has at their places.  [2, n] → [n]
+    """Numbers in (0, 1) for single pairs, the same as those of `row_noise`.  [2, n] → [n]
 
     >>> keys = row_keys(seed=0, num_nodes=5)
     >>> bool(pair_noise(keys, torch.tensor([[1], [4]])) == row_noise(keys, 0, 5)[1, 4])
@@ -62,7 +62,7 @@ def _noise(first_key: Tensor, second_key: Tensor, column: Tensor) -> Tensor:
 
 def _mix(bits: Tensor) -> None:
     for place, shift in enumerate(_SHIFTS):
-        # The shift of a signed number fills in its sign; the mask takes that away.
+        # Shifting a signed number fills in its sign; the mask clears those bits.
         bits.bitwise_xor_((bits >> shift).bitwise_and_((1 << (32 - shift)) - 1))
         if place < len(_FACTORS):
             bits.mul_(_FACTORS[place])

@@ -1,4 +1,4 @@
-"""Which pairs of nodes a classifier is surest to take for one class, or for two.
+"""The node pairs that a classifier most confidently predicts to share a class, or to differ.
 
 Ties go to the smaller node ids.
 """
@@ -15,14 +15,13 @@ from gaug.graph.edges import keys_to_pairs, pair_keys
 
 @dataclass(frozen=True)
 class Predicted:
-    r"""What a classifier takes each node for.
+    r"""The predicted class of each node and its confidence.
 
     $$
     \hat y_u = \arg\max_c p_{uc}, \qquad q_u = \max_c p_{uc}, \qquad q_{uv} = \min(q_u, q_v)
     $$
 
-    A node of a multi-label graph is taken for its most probable label, so that "the same class" and
-    the confidence have a meaning there too.
+    In a multi-label graph the predicted class is the most probable label.
 
     Attributes:
         label: The most probable class of each node.  [N]
@@ -34,7 +33,7 @@ class Predicted:
 
     @classmethod
     def of(cls, probabilities: Tensor) -> Predicted:
-        """The prediction of class probabilities.  [N, C]"""
+        """The prediction from class probabilities.  [N, C]"""
         confidence, label = probabilities.max(dim=1)
         return cls(label, confidence)
 
@@ -42,13 +41,13 @@ class Predicted:
 def pairs_to_remove(
     predicted: Predicted, edges: Tensor, least_confidence: float, count: int
 ) -> Tensor:
-    """The most confident edges between nodes of two predicted classes, at most ``count``.  [2, r]
+    """The most confident edges between different predicted classes, at most ``count``.  [2, r]
 
     Args:
         predicted: Class and confidence of each node.
         edges: Undirected edges, each once as (smaller id, larger id), in that order.  [2, E]
-        least_confidence: Pairs below it are left alone.
-        count: How many at most.
+        least_confidence: Pairs below it are ignored.
+        count: Maximum number of edges.
     """
     label, confidence = predicted.label[edges], predicted.confidence[edges].amin(dim=0)
     chosen = (label[0] != label[1]) & (confidence >= least_confidence)
@@ -61,16 +60,16 @@ def pairs_to_add(
     """The most confident non-edges within a predicted class, at most ``count``.  [2, a]
 
     Exact, in memory proportional to N + |E| + count and the time to sort as much. A pair is as
-    confident as its weaker node, so each node, taken from the most confident down, brings as many
-    pairs of its confidence as there are nodes of its class before it, less its edges to them. Where
-    the sum reaches ``count`` lies the confidence of the last pair: all pairs above it are taken,
-    and of those that tie at it the first by ids.
+    confident as its less confident node. Going through the nodes from the most confident down, each
+    node adds one pair of its own confidence per earlier node of its class, except its edges. The
+    node at which the sum reaches ``count`` gives the confidence of the last pair: all pairs above
+    it are taken, and of the pairs that tie with it, the first by ids.
 
     Args:
         predicted: Class and confidence of each node.
         edges: Undirected edges, each once as (smaller id, larger id).  [2, E]
-        least_confidence: Pairs below it are left alone.
-        count: How many at most.
+        least_confidence: Pairs below it are ignored.
+        count: Maximum number of pairs.
     """
     confidence, num_nodes = predicted.confidence, predicted.label.numel()
     order = confidence.argsort(descending=True, stable=True)
@@ -89,7 +88,7 @@ def pairs_to_add(
 
 
 def _num_brought(label: Tensor, order: Tensor, edges: Tensor) -> Tensor:
-    """Non-edges of each node of an order to the nodes of its class before it.  [n]"""
+    """Number of non-edges from each node to earlier nodes of its class, in a given order.  [n]"""
     n = order.numel()
     place = torch.full_like(label, -1)
     place[order] = torch.arange(n, device=label.device)
@@ -104,20 +103,20 @@ def _num_brought(label: Tensor, order: Tensor, edges: Tensor) -> Tensor:
 
 
 def _first_within_class(label: Tensor, chosen: Tensor, taken: Tensor, count: int) -> Tensor:
-    """Keys of the first pairs by ids of chosen nodes of one class, without those taken.  [n]
+    """Keys of the first pairs, by ids, of chosen nodes of one class, except those taken.  [n]
 
-    Only as many rows (smaller ids) are listed as are needed, hence no more than ``count`` pairs,
-    those taken and one row.
+    Only as many rows (smaller ids) are listed as needed: at most ``count`` pairs, those taken and
+    one row.
 
     Args:
         label: Class of each node.  [N]
-        chosen: Whether a node takes part.  [N]
+        chosen: Whether to include each node.  [N]
         taken: Keys of pairs to leave out.  [t]
-        count: How many at most.
+        count: Maximum number of keys.
     """
     num_nodes = label.numel()
     nodes = chosen.nonzero().flatten()
-    # Sorted by class and then id: the possible partners of a node follow it up to its class's end.
+    # Sorted by class, then id: the possible partners of a node follow it until its class ends.
     members = nodes[label[nodes].argsort(stable=True)]
     place = torch.empty_like(label)
     place[members] = torch.arange(members.numel(), device=label.device)
@@ -128,7 +127,7 @@ def _first_within_class(label: Tensor, chosen: Tensor, taken: Tensor, count: int
     num_taken = torch.bincount(smaller[inside], minlength=num_nodes)[nodes]
     num_rows = int(torch.searchsorted((length - num_taken).cumsum(0), count)) + 1
     first, length = first[:num_rows], length[:num_rows]
-    shift = first - (length.cumsum(0) - length)  # from the place in the list to that of the partner
+    shift = first - (length.cumsum(0) - length)  # from list position to partner position
     listed = torch.arange(int(length.sum()), device=label.device)
     partner = members[listed + shift.repeat_interleave(length)]
     keys = nodes[:num_rows].repeat_interleave(length) * num_nodes + partner

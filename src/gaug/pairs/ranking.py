@@ -1,6 +1,6 @@
-"""Exact ranking of all node pairs in memory proportional to a block, the result and the edges.
+"""Exact ranking of all node pairs, in memory for one block, the result and the edges.
 
-Ties go to the smaller node ids, so that a result does not depend on block size or threads.
+Ties go to the smaller node ids, so the result does not depend on block size or threads.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from gaug.errors import DataError, TrainingError
 from gaug.graph.edges import keys_to_pairs, pair_keys
 from gaug.pairs.scores import PairScores
 
-#: Told the share of the work that is done.
+#: Called with the share of the work done so far.
 OnShare = Callable[[float], None]
 
 
 def part_of_work(on_share: OnShare | None, place: int, count: int) -> OnShare | None:
-    """What to tell of one of several equal parts of the work."""
+    """The progress callback for one of several equal parts of the work."""
     if on_share is None:
         return None
     return lambda share: on_share((place + share) / count)
 
 
-# Scores computed at a time, by default: what fits a core's own cache, or a few whole rows.
+# Default number of scores computed at a time: what fits into a core's own cache, or a few rows.
 _BLOCK_ELEMENTS = 1 << 18
 _BLOCK_ROWS = 16
-# Pairs beyond those asked for that are held until exact scores decide about them.
+# Extra pairs that are kept until exact scores decide between them.
 _UNDECIDED = 1 << 16
 
 
@@ -40,7 +40,7 @@ class RankedPairs:
     """Node pairs in order, each as (smaller id, larger id), with their scores.
 
     Attributes:
-        pairs: The pairs, first the first choice.  [2, k]
+        pairs: The pairs, first choice first.  [2, k]
         logits: Their scores.  [k]
     """
 
@@ -65,16 +65,16 @@ def top_non_edges(
     block_elements: int | None = None,
     on_share: OnShare | None = None,
 ) -> RankedPairs:
-    """The ``count`` pairs with the highest scores among those that are no edges.
+    """The ``count`` non-edges with the highest scores.
 
     Args:
         scores: Scores of all pairs.
         edges: Undirected edges, each once as (smaller id, larger id).  [2, E]
         num_nodes: Number of nodes.
-        count: How many.
-        among_first: Only pairs with an end among so many first nodes; None: all.
+        count: Number of pairs.
+        among_first: Only rank pairs with an end among this many first nodes; None: all pairs.
         block_elements: Scores computed at a time; changes memory and speed, never the result.
-        on_share: Called with the share of the work that is done.
+        on_share: Called with the share of the work done so far.
     """
     check_count(count, num_nodes, edges, among_first)
     block_elements = block_elements or max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
@@ -109,22 +109,22 @@ def top_non_edges_per_node(
 ) -> RankedPairs:
     """Non-edges spread over the nodes: each offers its best, then its second best, and so on.
 
-    In a round each node offers the best partner that it has not offered yet; a pair counts in the
-    first round in which either end offers it. Rounds follow each other until ``count`` pairs are
-    there; within a round the higher score comes first, then the smaller ids. With ``among_first``
-    only these nodes offer.
+    In each round, every node offers the best partner that it has not offered yet. A pair counts in
+    the first round in which either end offers it. Rounds continue until there are ``count`` pairs;
+    within a round, higher scores come first, then smaller ids. With ``among_first``, only those
+    nodes offer pairs.
     """
     check_count(count, num_nodes, edges, among_first)
     block_elements = block_elements or max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
     offering = num_nodes if among_first is None else among_first
-    rounds = max(1, -(-2 * count // offering))  # each brings a new pair for two nodes at least
+    rounds = max(1, -(-2 * count // offering))  # each brings at least one new pair per two nodes
     while True:
         round_of, values, keys = _offers(
             scores, edges, num_nodes, offering, rounds, block_elements, on_share
         )
         if keys.size >= count:
             break
-        rounds *= 2  # nodes that are joined to almost all others offer fewer
+        rounds *= 2  # nodes with edges to almost all others offer fewer
     order = np.lexsort((keys, -values, round_of))[:count]
     return _ranked(values[order], keys[order], num_nodes)
 
@@ -145,7 +145,7 @@ def bottom_edges(scores: PairScores, edges: Tensor, num_nodes: int, count: int) 
 
 
 def num_non_edges(num_nodes: int, edges: Tensor, among_first: int | None = None) -> int:
-    """Number of pairs that are no edges, of all or of those with an end among the first nodes."""
+    """Number of non-edges, of all pairs or of those with an end among the first nodes."""
     others = 0 if among_first is None else num_nodes - among_first
     inside = 0 if among_first is None else int((edges.min(dim=0).values >= among_first).sum())
     pairs = num_nodes * (num_nodes - 1) // 2 - others * (others - 1) // 2
@@ -153,7 +153,7 @@ def num_non_edges(num_nodes: int, edges: Tensor, among_first: int | None = None)
 
 
 def check_count(count: int, num_nodes: int, edges: Tensor, among_first: int | None = None) -> None:
-    """Raise if there are not so many non-edges."""
+    """Raise if there are fewer non-edges than that."""
     free, num_edges = num_non_edges(num_nodes, edges, among_first), edges.size(1)
     if not 0 <= count <= free:
         raise DataError(
@@ -164,7 +164,7 @@ def check_count(count: int, num_nodes: int, edges: Tensor, among_first: int | No
 
 
 def check_not_nan(highest: float) -> None:
-    """Raise if a predictor gave something that cannot be ranked: the maximum of any NaN is NaN."""
+    """Raise if a score is NaN and cannot be ranked; the maximum is NaN if any score is."""
     if math.isnan(highest):
         raise TrainingError(
             "The edge predictor gave scores that are not numbers (NaN). Its training may have"
@@ -175,7 +175,7 @@ def check_not_nan(highest: float) -> None:
 def row_blocks(
     num_nodes: int, block_elements: int, num_rows: int | None = None
 ) -> list[tuple[int, int]]:
-    """Ranges of rows whose part from the diagonal on has about so many elements."""
+    """Ranges of rows with about this many elements on and above the diagonal."""
     blocks, start = [], 0
     num_rows = num_nodes if num_rows is None else num_rows
     while start < num_rows:
@@ -190,7 +190,7 @@ def _candidates(
     block: Tensor, start: int, num_nodes: int, edge_keys: np.ndarray, best: _BestPairs
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores and keys of the non-edges of a block that may be among the best of all."""
-    # Pairs come in the order of their ids: where scores are exact, a later one that ties has lost.
+    # Pairs come in the order of their ids: with exact scores, a later pair loses a tie.
     tie_loses = best.slack == 0 and best.threshold > -np.inf
     chosen = block > best.threshold if tie_loses else block >= best.threshold
     place = np.flatnonzero(chosen.numpy())
@@ -203,11 +203,11 @@ def _candidates(
 
 
 class _BestPairs:
-    """The pairs seen so far that may be among the best; cut down when there are many.
+    """The pairs seen so far that may be among the best, pruned when there are too many.
 
-    A score may be wrong by the slack. A pair whose score is under the count-th best by more than
-    twice that is worse than count others, whatever the exact scores are. Where so many scores are
-    that near to each other that this does not cut much, exact scores decide.
+    A score may be off by the slack. A pair that scores more than twice the slack below the count-th
+    best is worse than count other pairs, whatever the exact scores are. If too many scores are too
+    close for this to prune much, exact scores decide.
     """
 
     def __init__(self, count: int, slack: float, exact: Callable[[np.ndarray], np.ndarray]) -> None:
@@ -236,7 +236,7 @@ class _BestPairs:
         self.waiting, self.num_waiting = [], 0
         if values.size >= self.count > 0:
             limit = self._limit(values)
-            # Rounded down, so that float32 cannot lift it over a score that belongs here.
+            # Rounded down, so that float32 cannot raise it above a score that qualifies.
             self.threshold = float(np.nextafter(limit - np.float32(2 * self.slack), -np.inf))
             kept = values >= self.threshold
             values, keys = values[kept], keys[kept]
@@ -273,7 +273,7 @@ def _offers(
     block_elements: int,
     on_share: OnShare | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each pair that one of the first nodes offers in the first rounds: round, score, key."""
+    """Round, score and key of each pair that one of the first nodes offers in the first rounds."""
     adjacency = torch.cat([edges, edges.flip(0)], dim=1)
     order = torch.argsort(adjacency[0], stable=True)
     neighbor = adjacency[1, order]
@@ -292,7 +292,7 @@ def _offers(
         block[own, neighbor[starts[start] : starts[stop]]] = -torch.inf
         block[torch.arange(stop - start), torch.arange(start, stop)] = -torch.inf
         limit = block.topk(rounds, dim=1).values[:, -1:]
-        # The limit may be too high by the slack, and a score that belongs here too low by it.
+        # The limit may be too high by the slack, and a qualifying score too low by it.
         chosen = (block >= limit - 2 * scores.slack) & (block > -torch.inf)
         row, column = chosen.numpy().nonzero()
         smaller, larger = np.minimum(row + start, column), np.maximum(row + start, column)
@@ -303,7 +303,7 @@ def _offers(
             values = block.numpy()[row, column].astype(np.float64)
         ranking = np.lexsort((column, -values, row))
         row, values, keys = row[ranking], values[ranking], keys[ranking]
-        rank = np.arange(row.size) - np.searchsorted(row, row)  # place within its row
+        rank = np.arange(row.size) - np.searchsorted(row, row)  # rank within its row
         kept = rank < rounds
         found.append((rank[kept], values[kept], keys[kept]))
         if on_share is not None:

@@ -1,7 +1,7 @@
-"""Work on tiles of pairs, shared out among threads.
+"""Work on tiles of pairs, divided among threads.
 
-A tile is too little work for several threads: they would wait for each other longer than they
-work. So each thread has tiles of its own, and works on them alone.
+A tile is too little work for several threads: they would spend more time waiting than working. So
+each thread works alone on its own tiles.
 """
 
 from __future__ import annotations
@@ -24,17 +24,16 @@ _Result = TypeVar("_Result")
 def share_tiles(
     work: Callable[[Iterator[Tile]], _Result], num_nodes: int, side: int, device: torch.device
 ) -> list[_Result]:
-    """What each thread makes of its tiles, without a gradient.
+    """The result of each thread for its tiles, without a gradient.
 
-    There are as many threads as PyTorch may use here; on another device than the CPU, one. Who
-    has which tiles does not depend on who is faster, so a sum over the results is the same each
-    time.
+    Uses as many threads as PyTorch may use, or one on any device other than the CPU. The assignment
+    of tiles to threads is fixed, so a sum over the results is reproducible.
 
     Args:
-        work: Goes through the tiles that it is given.
+        work: Processes the tiles that it is given.
         num_nodes: Number of nodes.
         side: Nodes along a side of a tile.
-        device: Where the work is done.
+        device: Where to compute.
     """
     bands = -(-num_nodes // side)
     threads = torch.get_num_threads() if device.type == "cpu" else 1
@@ -48,22 +47,22 @@ def share_tiles(
 
 @functools.cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads for each of which PyTorch works without others."""
+    """Threads in each of which PyTorch itself uses a single thread."""
     pool = ThreadPoolExecutor(threads, "gaug-tiles")
     all_there = threading.Barrier(threads)
 
     def settle() -> None:
-        torch.get_num_threads()  # a thread takes over the process's number once, on first use
+        torch.get_num_threads()  # a thread copies the process's setting once, on first use
         torch.set_num_threads(1)
         all_there.wait()
 
     for settled in [pool.submit(settle) for _ in range(threads)]:
         settled.result()
-    # The number is kept for each thread, but also for all that come later: those have it back.
+    # The setting is per thread, but later threads inherit it: restore it for them.
     torch.set_num_threads(threads)
     return pool
 
 
 if hasattr(os, "register_at_fork"):
-    # A forked process has the pool, but none of its threads: it would wait for them for ever.
+    # A forked process inherits the pool without its threads and would wait for them forever.
     os.register_at_fork(after_in_child=_pool.cache_clear)

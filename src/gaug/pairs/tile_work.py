@@ -17,12 +17,12 @@ from torch.nn import functional
 
 from gaug.pairs.noise import row_noise
 
-#: Probabilities nearer to 0 or 1 than this have no gradient: there the logit has no end.
+#: Probabilities closer to 0 or 1 than this have no gradient, because the logit diverges there.
 PROBABILITY_MARGIN = 1e-6
 
 
 def softplus_to_sigmoid(scores: Tensor) -> float:
-    """The sum of softplus over all scores, which become their sigmoids in place."""
+    """The sum of softplus over all scores, which are replaced by their sigmoids in place."""
     fused = _fused(scores)
     if fused is not None:
         total: float = fused.softplus_to_sigmoid(scores.numpy())
@@ -35,17 +35,17 @@ def softplus_to_sigmoid(scores: Tensor) -> float:
 def find_hits(
     p: Tensor, keys: Tensor | None, first_column: int, slack: float, *, on_diagonal: bool
 ) -> tuple[Tensor, Tensor]:
-    """The pairs of a tile whose probability is above their noise, or below it by slack at most.
+    """The pairs of a tile whose probability is above their noise, or at most slack below it.
 
     Args:
         p: Probabilities; may be overwritten.  [r, c]
-        keys: Of the noise of each row, or None for noise of one half.  [2, r]
+        keys: Noise keys of each row, or None for a constant noise of one half.  [2, r]
         first_column: Id of the first column's node.
-        slack: What a probability may be below the noise.
+        slack: How far a probability may be below the noise.
         on_diagonal: Whether only pairs above the tile's diagonal count.
 
     Returns:
-        Places in the tile [2, n], row by row, and by how much each is above its noise [n].
+        Positions in the tile [2, n], row by row, and how far each is above its noise [n].
     """
     fused = _fused(p)
     if keys is not None and fused is not None:
@@ -70,7 +70,7 @@ def multiply_by_slopes(
     *,
     on_diagonal: bool,
 ) -> None:
-    r"""Multiply by the derivative of the relaxed sample in its probability, in place.
+    r"""Multiply in place by the derivative of the relaxed sample with respect to its probability.
 
     That is $s (1 - s) / (\tau P (1 - P))$ with the relaxed sample s, and 0 next to the ends of the
     range.
@@ -78,10 +78,10 @@ def multiply_by_slopes(
     Args:
         values: What to multiply.  [r, c]
         p: Probabilities.  [r, c]
-        keys: Of the noise of each row, or None for noise of one half.  [2, r]
+        keys: Noise keys of each row, or None for a constant noise of one half.  [2, r]
         first_column: Id of the first column's node.
-        temperature: Of the relaxation.
-        on_diagonal: Whether the other pairs than those above the tile's diagonal become 0.
+        temperature: Temperature of the relaxation.
+        on_diagonal: Whether to set all pairs not above the tile's diagonal to 0.
     """
     fused = _fused(p)
     if keys is not None and fused is not None:
@@ -109,7 +109,7 @@ def _noise(keys: Tensor | None, first_column: int, p: Tensor) -> Tensor | float:
 
 
 def _fused(values: Tensor) -> ModuleType | None:
-    """The compiled form of this module's functions, where it can work on these values."""
+    """The compiled form of this module's functions, if it supports these values."""
     if values.dtype != torch.float32 or values.device.type != "cpu":
         return None
     return _compiled()
@@ -121,9 +121,9 @@ def _compiled() -> ModuleType | None:
         return None
     try:
         from gaug.pairs import fused
-    except ImportError as error:  # for instance one that is too old for this NumPy
+    except ImportError as error:  # for instance, too old for this NumPy
         warnings.warn(
-            f"Numba cannot be used, so all pairs of nodes take twice as long: {error}",
+            f"Numba cannot be used, so work on all node pairs takes twice as long: {error}",
             stacklevel=2,
         )
         return None

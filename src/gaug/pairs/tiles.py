@@ -1,7 +1,7 @@
 """All pairs of nodes, tile by tile.
 
-Square tiles keep a matrix product's operands and its result in a core's own cache: the same work
-in blocks of whole rows takes up to 1.6 times as long at 7,575 nodes.
+Square tiles keep the operands and the result of a matrix product in a core's own cache: the same
+work in blocks of whole rows takes up to 1.6 times as long at 7,575 nodes.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Tile:
     """The pairs of some nodes (rows) with others (columns), on or above the diagonal of tiles.
 
     Attributes:
-        number: Its place in the order of `tiles`.
-        row: Which band of nodes its rows are.
-        col: Which band of nodes its columns are: the same, or a later one.
+        number: Its position in the order of `tiles`.
+        row: Index of the band of nodes in its rows.
+        col: Index of the band of nodes in its columns: the same or a later one.
         rows: Ids of the row nodes.
         cols: Ids of the column nodes.
     """
@@ -45,7 +45,7 @@ class Tile:
     def matrix(self, buffer: Tensor) -> Tensor:
         """The first numbers of a buffer as a matrix of this tile's shape.
 
-        Memory that is used again is in the cache already.
+        Reused memory is already in the cache.
         """
         shape = self.rows.stop - self.rows.start, self.cols.stop - self.cols.start
         return buffer[: shape[0] * shape[1]].view(shape)
@@ -66,10 +66,10 @@ def tiles(num_nodes: int, side: int = TILE) -> Iterator[Tile]:
 
 
 def by_tile(pairs: Tensor, num_nodes: int, side: int = TILE) -> list[Tensor]:
-    """The pairs within each tile, in the order of `tiles`, as places in its matrix row by row.
+    """The pairs within each tile, in the order of `tiles`, as flat positions in its matrix.
 
     Args:
-        pairs: Each in a tile of the upper triangle: (smaller id, larger id) for instance.  [2, n]
+        pairs: Pairs in the upper triangle of tiles, such as (smaller id, larger id).  [2, n]
         num_nodes: Number of nodes.
         side: Nodes along a side of a tile.
 
@@ -78,7 +78,7 @@ def by_tile(pairs: Tensor, num_nodes: int, side: int = TILE) -> list[Tensor]:
     """
     count = -(-num_nodes // side)
     row, col = pairs // side
-    # So many tiles are in the rows of tiles above, and so many further left in this one.
+    # The tiles in the rows of tiles above, plus those further left in this row.
     number = row * count - row * (row - 1) // 2 + col - row
     width = (num_nodes - col * side).clamp(max=side)
     place = pairs[0] % side * width + pairs[1] % side
@@ -87,7 +87,7 @@ def by_tile(pairs: Tensor, num_nodes: int, side: int = TILE) -> list[Tensor]:
 
 
 def edges_by_tile(adjacency: Adjacency, side: int = TILE) -> list[Tensor]:
-    """The undirected edges of a graph `by_tile`, laid out once for as long as the graph is there.
+    """The undirected edges of a graph `by_tile`, computed once and cached with the graph.
 
     Args:
         adjacency: The graph.
