@@ -1,7 +1,7 @@
-"""Settings as dataclasses, where each default, range and help text is written once.
+"""Settings as dataclasses that define each default, range and help text once.
 
-The command line, the records in the store, the search spaces and the
-documentation are all derived from these fields.
+The command line, the records in the store, the search spaces and the documentation are all derived
+from these fields.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gaug.errors import ConfigError, unknown_name
 
 @dataclass(frozen=True)
 class Range:
-    """An interval of allowed values; a bound of None is open to infinity."""
+    """An interval of allowed values; None means no bound."""
 
     low: float | None = None
     high: float | None = None
@@ -44,7 +44,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Span:
-    """The values of a number that are worth a search: from low to high in steps, both included."""
+    """The numbers that a search tries: from low to high in steps, both included."""
 
     low: float
     high: float
@@ -54,7 +54,7 @@ class Span:
         return f"{self.low:g} to {self.high:g} by {self.step:g}"
 
 
-#: What a search may try of a setting: a span of numbers, or some texts.
+#: The values of a setting that a search tries: a span of numbers, or some strings.
 Searched = Span | tuple[str, ...]
 
 
@@ -66,28 +66,28 @@ def setting(
     choices: Sequence[str] | None = None,
     search: Searched | None = None,
 ) -> Any:
-    """A dataclass field with its help text and the values that it may take.
+    """A dataclass field with its help text and allowed values.
 
     Args:
         default: The default.
-        text: What it is, in a line.
-        within: The numbers that are allowed.
-        choices: The texts that are allowed.
-        search: What of that a search tries; None: it leaves the setting alone.
+        text: The help text, in one line.
+        within: The allowed numbers.
+        choices: The allowed strings.
+        search: The values that a search tries; None: the setting is not searched.
     """
     metadata = {"help": text, "within": within, "choices": choices, "search": search}
     return dataclasses.field(default=default, metadata=metadata)
 
 
 def searched_settings(config: type[Config]) -> dict[str, Searched]:
-    """The settings that a search tries, with the values that it tries."""
+    """The settings that a search varies, with the values that it tries."""
     found = {field.name: field.metadata["search"] for field in dataclasses.fields(config)}
     return {name: values for name, values in found.items() if values is not None}
 
 
 @dataclass(frozen=True)
 class Config:
-    """Base of every group of settings: checks types and ranges when it is made."""
+    """Base class of every group of settings; checks types and ranges on creation."""
 
     def __post_init__(self) -> None:
         hints = typing.get_type_hints(type(self))
@@ -101,11 +101,11 @@ class Config:
 
 @dataclass(frozen=True)
 class NamedConfig(Config):
-    """Base of the settings of something that a registry knows by name.
+    """Base class of the settings of something in a registry.
 
     Attributes:
-        name: What the command line, the records and saved models call it.
-        title: What tables and figures call it.
+        name: Its name on the command line, in records and in saved models.
+        title: Its name in tables and figures.
     """
 
     name: ClassVar[str]
@@ -113,7 +113,7 @@ class NamedConfig(Config):
 
 
 def parse_value(config_type: type[Config], name: str, text: str) -> Any:
-    """Read the text of one setting as the type that its field declares.
+    """Parse the text of one setting as the type of its field.
 
     >>> from gaug.training.config import TrainingConfig
     >>> parse_value(TrainingConfig, "epochs", "50")
@@ -141,11 +141,11 @@ def apply_settings(
 
     Args:
         groups: The groups by name, for instance ``{"model": GCNConfig(), "training": ...}``.
-        assignments: Texts as a user gives them, ``name=value``.
-        elsewhere: Groups that are not in use, by what would bring them in; for the error message.
+        assignments: Strings ``name=value``.
+        elsewhere: Unused groups, by what they belong to; for the error message.
 
     Returns:
-        New groups under the same names; the given ones are unchanged.
+        New groups with the same names; the given ones are unchanged.
     """
     changes: dict[str, dict[str, Any]] = {group: {} for group in groups}
     for assignment in assignments:
@@ -160,7 +160,7 @@ def apply_settings(
 
 
 def assign_settings(groups: Mapping[str, Config], values: Mapping[str, Any]) -> dict[str, Config]:
-    """Change the settings of several groups by name, with values as they are in Python.
+    """Change the settings of several groups by name, with Python values.
 
     >>> from gaug.training.config import TrainingConfig
     >>> assign_settings({"training": TrainingConfig()}, {"epochs": 50})["training"].epochs
@@ -217,7 +217,7 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 def _describe(hint: Any) -> str:
-    words = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
     return " or ".join(words.get(kind, "none") for kind in _alternatives(hint))
 
 

@@ -1,4 +1,4 @@
-"""What a result stands on: versions of the software, and the commit of a checkout."""
+"""What a result depends on: software versions, and the commit of a checkout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @functools.lru_cache(maxsize=1)
 def software_versions() -> dict[str, str]:
-    """Versions of gaug and of what its results stand on."""
+    """Versions of gaug and of the packages that its results depend on."""
     packages = ("gaug", "torch", "torch_geometric", "numpy")
     return {name: metadata.version(name) for name in packages} | {
         "python": platform.python_version()
@@ -20,7 +20,7 @@ def software_versions() -> dict[str, str]:
 
 @functools.lru_cache(maxsize=1)
 def checkout_commit() -> str | None:
-    """Commit of the checkout that gaug runs from, if it is one."""
+    """Commit of the checkout that gaug runs from, if any."""
     checkout = Path(__file__).parents[2]
     if not (checkout / ".git").exists():
         return None

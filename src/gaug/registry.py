@@ -1,7 +1,7 @@
-"""What there is of a kind by name: built in, or added by another installed package.
+"""Classes of one kind by name: built in, or added by another installed package.
 
-A built-in is a line of a table: where its settings are and where its class is. Another package adds
-its own through an entry point, whose value is the class:
+A built-in is one row of a table: where to find its settings and its class. Another package adds its
+own through an entry point, whose value is the class:
 
     [project.entry-points."gaug.methods"]
     mine = "my_package.mine:Mine"
@@ -29,8 +29,8 @@ class Registry(Generic[C, K]):
 
     Args:
         kind: What they are, for error messages.
-        group: The group of entry points in which other packages add theirs.
-        builtins: References ``"module:name"`` to the settings and to the class of each.
+        group: The entry-point group in which other packages add theirs.
+        builtins: References ``"module:name"`` to the settings and the class of each.
     """
 
     def __init__(self, kind: str, group: str, builtins: Sequence[tuple[str, str]]) -> None:
@@ -39,7 +39,7 @@ class Registry(Generic[C, K]):
         self._references = builtins
 
     def names(self) -> list[str]:
-        """All names, without an import of what other packages add."""
+        """All names, without importing what other packages add."""
         return list(dict.fromkeys([*self._builtins, *(entry.name for entry in self._added)]))
 
     def __iter__(self) -> Iterator[str]:
@@ -55,7 +55,7 @@ class Registry(Generic[C, K]):
         """The settings of a name.
 
         Raises:
-            ConfigError: If there is no such name, or its package cannot be used.
+            ConfigError: If there is no such name or its package cannot be used.
         """
         entry = self._entry(name)
         if entry is None:
@@ -64,17 +64,17 @@ class Registry(Generic[C, K]):
         return config_type
 
     def config_types(self) -> dict[str, type[C]]:
-        """The settings of all names, without those whose package cannot be used."""
+        """The settings of all names, except those whose package cannot be used."""
         found = {}
         for name in self:
             try:
                 found[name] = self.config_type(name)
             except ConfigError:
-                continue  # it is raised where somebody asks for that name
+                continue  # raised when that name is requested
         return found
 
     def title(self, name: str) -> str:
-        """What tables and figures call it."""
+        """Its name in tables and figures."""
         return self.config_type(name).title
 
     def class_of(self, of: C | str) -> type[K]:
@@ -116,7 +116,7 @@ class Registry(Generic[C, K]):
         subject = f"The {self.kind} {entry.name!r} of the package {_package(entry)}"
         try:
             cls = entry.load()
-        except Exception as error:  # it may fail in any way, and is not ours
+        except Exception as error:  # foreign code may fail in any way
             raise ConfigError(
                 f"{subject} cannot be imported: {reason_of(error)}. Repair or uninstall it."
             ) from error

@@ -1,4 +1,4 @@
-"""Random numbers from a seed, beside the streams of whoever calls."""
+"""Random numbers from a seed, separate from the caller's random streams."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gaug.errors import ConfigError
 
 @contextmanager
 def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
-    """Within the block, PyTorch's own random numbers come from a seed.
+    """Seed PyTorch's own random numbers within a block.
 
-    After it they go on as if nothing had been drawn: on the CPU, and on the device of the work if
-    that is a CUDA one. Other devices are left alone.
+    Afterward they continue as if nothing had been drawn, on the CPU and on ``device`` if it is a
+    CUDA device. Other devices are left alone.
 
     Args:
         seed: The seed.
@@ -33,12 +33,12 @@ def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
 
 
 def draw_seed(generator: torch.Generator) -> int:
-    """A seed for something else, from a stream of random numbers."""
+    """A new seed, drawn from a random stream."""
     return int(torch.randint(2**62, (1,), generator=generator))
 
 
 def run_seed(seed: int, run: int) -> int:
-    """The seed of one run, derived from the seed of all; independent for each run."""
+    """The seed of one run, derived from the common seed; independent for each run."""
     if seed < 0:
         raise ConfigError(f"seed must be at least 0, got {seed}.")
     low, high = np.random.SeedSequence([seed, run]).generate_state(2).tolist()

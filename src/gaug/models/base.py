@@ -1,8 +1,8 @@
-"""What every classifier here shares: its inputs and its linear layer.
+"""What all classifiers share: their inputs and their linear layer.
 
-A model is called as PyTorch Geometric calls one, ``model(x, edge_index, edge_weight)``. The
-training loop passes a `SparseMatrix` for ``x`` and an `Adjacency` for ``edge_index`` instead, so
-that what depends on the graph alone is computed once and not in each call.
+A model is called as in PyTorch Geometric, ``model(x, edge_index, edge_weight)``. The training loop
+passes a `SparseMatrix` for ``x`` and an `Adjacency` for ``edge_index`` instead, so that what
+depends only on the graph is computed once and not in each call.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Aggregate = Callable[[Tensor], Tensor]
 
 
 class GNN(nn.Module):
-    """Base of the classifiers: settles the inputs, then `classify` does the work.
+    """Base class of the classifiers: converts the inputs, then calls `classify`.
 
     Attributes:
         config_type: The class of its settings.
-        uses_edges: Whether its result depends on the edges at all.
+        uses_edges: Whether the result depends on the edges at all.
     """
 
     config_type: ClassVar[type[ModelConfig]]
@@ -45,7 +45,7 @@ class GNN(nn.Module):
         Args:
             x: Features, dense or ``torch.sparse_csr``.  [N, F]
             edge_index: Edges from row 0 to row 1, without self-loops.  [2, E]
-            edge_weight: One weight per edge, ones by default; may carry gradient.  [E]
+            edge_weight: One weight per edge, 1 by default; may require gradients.  [E]
         """
         features = as_features(x)
         if isinstance(edge_index, Adjacency):
@@ -59,7 +59,7 @@ class GNN(nn.Module):
 
 
 class Linear(nn.Module):
-    """A linear map of dense or sparse rows, stored as [in, out] so that sparse rows read it fast.
+    """A linear map of dense or sparse rows, stored as [in, out] for fast access by sparse rows.
 
     The bias is a separate attribute because a graph layer adds it after aggregation.
     """
@@ -81,20 +81,20 @@ def new_weight(in_features: int, out_features: int) -> nn.Parameter:
 
 
 def as_features(x: Features) -> Features:
-    """Sparse tensors as `SparseMatrix`, everything else as it is."""
+    """Sparse tensors as `SparseMatrix`, everything else unchanged."""
     if isinstance(x, SparseMatrix) or x.layout == torch.strided:
         return x
     return SparseMatrix.from_torch(to_csr(x))
 
 
 def make_layers(in_features: int, out_features: int, config: ModelConfig) -> nn.ModuleList:
-    """Linear layers from the input over the hidden width to the output."""
+    """Linear layers from the input width through the hidden width to the output width."""
     widths = [in_features, *[config.hidden] * (config.layers - 1), out_features]
     return nn.ModuleList(map(Linear, widths[:-1], widths[1:]))
 
 
 def aggregate_linear(layer: nn.Module, h: Features, aggregate: Aggregate) -> Tensor:
-    """Linear map, aggregation and bias, with the aggregation on the narrower side of the map."""
+    """Linear map, aggregation and bias, aggregating on the narrower side of the map."""
     assert isinstance(layer, Linear)
     widens = layer.weight.size(0) < layer.weight.size(1)
     if widens and isinstance(h, Tensor):

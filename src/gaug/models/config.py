@@ -13,13 +13,15 @@ _DROP = Range(0, 1, high_open=True)
 
 @dataclass(frozen=True)
 class ModelConfig(NamedConfig):
-    """Settings that every model has; the defaults are those of the paper's appendix C."""
+    """Settings of every model; the defaults are those of the paper's appendix C."""
 
-    layers: int = setting(2, "Layers, the output layer included.", within=_POSITIVE)
-    hidden: int = setting(128, "Width of a hidden layer.", within=_POSITIVE)
-    dropout: float = setting(0.5, "Share of the hidden units dropped in training.", within=_DROP)
-    input_dropout: float = setting(0.0, "Share of the input features dropped.", within=_DROP)
-    learning_rate: float = setting(0.01, "Adam's step.", within=Range(0, low_open=True))
+    layers: int = setting(2, "Number of layers, including the output layer.", within=_POSITIVE)
+    hidden: int = setting(128, "Width of the hidden layers.", within=_POSITIVE)
+    dropout: float = setting(0.5, "Share of hidden units dropped in training.", within=_DROP)
+    input_dropout: float = setting(
+        0.0, "Share of input features dropped in training.", within=_DROP
+    )
+    learning_rate: float = setting(0.01, "Adam's learning rate.", within=Range(0, low_open=True))
     weight_decay: float = setting(5e-4, "L2 penalty on every weight.", within=Range(0))
 
 
@@ -50,18 +52,16 @@ class GATConfig(ModelConfig):
     name: ClassVar[str] = "gat"
     title: ClassVar[str] = "GAT"
 
-    hidden: int = setting(16, "Width of a head of a hidden layer.", within=Range(1))
-    heads: int = setting(8, "Attention heads of a hidden layer.", within=Range(1))
-    dropout: float = setting(
-        0.6, "Share of the hidden units dropped in training.", within=Range(0, 1, high_open=True)
-    )
+    hidden: int = setting(16, "Width of each head of a hidden layer.", within=Range(1))
+    heads: int = setting(8, "Attention heads per hidden layer.", within=Range(1))
+    dropout: float = setting(0.6, "Share of hidden units dropped in training.", within=_DROP)
     input_dropout: float = setting(
-        0.6, "Share of the input features dropped.", within=Range(0, 1, high_open=True)
+        0.6, "Share of input features dropped in training.", within=_DROP
     )
     attention_dropout: float = setting(
-        0.6, "Share of the attention dropped in training.", within=Range(0, 1, high_open=True)
+        0.6, "Share of attention weights dropped in training.", within=_DROP
     )
-    learning_rate: float = setting(0.005, "Adam's step.", within=Range(0, low_open=True))
+    learning_rate: float = setting(0.005, "Adam's learning rate.", within=Range(0, low_open=True))
 
 
 @dataclass(frozen=True)
@@ -89,5 +89,5 @@ class MLPConfig(ModelConfig):
 class ModuleConfig(Config):
     """How a user-defined module is optimized."""
 
-    learning_rate: float = setting(0.01, "Adam's step.", within=Range(0, low_open=True))
+    learning_rate: float = setting(0.01, "Adam's learning rate.", within=Range(0, low_open=True))
     weight_decay: float = setting(5e-4, "L2 penalty on every weight.", within=Range(0))

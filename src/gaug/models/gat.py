@@ -23,8 +23,7 @@ class GAT(GNN):
     $$
 
     Hidden heads are concatenated and followed by ELU; the output layer has one head. The edge
-    weight $w$ scales the unnormalized attention: 1 leaves the published layer as it is and 0
-    takes the edge away.
+    weight $w$ scales the unnormalized attention: 1 gives the published layer, 0 removes the edge.
 
     Args:
         in_features: Width of the features.
@@ -56,7 +55,7 @@ class GAT(GNN):
 
 
 class AttentionLayer(nn.Module):
-    """One layer of attention, its heads side by side in the result."""
+    """One attention layer that concatenates its heads."""
 
     def __init__(self, in_features: int, heads: int, out_features: int) -> None:
         super().__init__()

@@ -20,9 +20,9 @@ class GraphSAGE(GNN):
     {s + |N(u)|} + b\Bigr)
     $$
 
-    Differs from the paper: s is 1 in GraphSAGE's definition. The paper's scores come with s = 2:
-    its graphs carry self-loops and the aggregator adds the node once more. On Air-USA and Flickr
-    s = 2 is better on validation nodes as well; on Cora and Citeseer the two are even there.
+    Differs from the paper: s is 1 in GraphSAGE's definition. The paper's scores result from s = 2:
+    its graphs have self-loops and the aggregator adds the node once more. On Air-USA and Flickr
+    s = 2 is also better on validation nodes; on Cora and Citeseer the two are even there.
 
     Args:
         in_features: Width of the features.

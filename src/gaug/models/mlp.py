@@ -1,4 +1,4 @@
-"""The row that uses no edges."""
+"""The baseline that uses no edges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gaug.models.config import MLPConfig
 
 
 class MLP(GNN):
-    """A multi-layer perceptron on the features alone: what the edges add is what it lacks.
+    """A multi-layer perceptron on the features alone, to show what the edges add.
 
     Args:
         in_features: Width of the features.
@@ -28,7 +28,7 @@ class MLP(GNN):
         self.layers = make_layers(in_features, num_classes, self.config)
 
     def classify(self, h: Features, adjacency: Adjacency) -> Tensor:
-        """Class logits of every node; the edges are not looked at.  [N, C]"""
+        """Class logits of every node; the edges are ignored.  [N, C]"""
         h = dropout(h, self.config.input_dropout, self.training)
         *hidden, last = self.layers
         for layer in hidden:

@@ -10,7 +10,7 @@ from gaug.registry import Registry
 if TYPE_CHECKING:
     from gaug.models.base import GNN
 
-#: The models by name, the settings and the class of each on one line.
+#: The models by name: settings and class of each.
 MODELS: Registry[ModelConfig, GNN] = Registry(
     "model",
     "gaug.models",

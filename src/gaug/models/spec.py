@@ -16,16 +16,16 @@ from gaug.models.registry import MODELS
 if TYPE_CHECKING:
     from torch import nn
 
-#: Makes a module with random weights from the width of the features and the number of classes.
+#: Builds a module with random weights from the number of features and the number of classes.
 ModelFactory = Callable[[int, int], "nn.Module"]
 
-#: What a user may give for a model.
+#: What users may pass as a model.
 Model = Union[str, ModelConfig, ModelFactory, "ModelSpec"]
 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A classifier that can be built and optimized; making one does not import PyTorch.
+    """A classifier that can be built and optimized; creating one does not import PyTorch.
 
     Attributes:
         name: Its name in the registry, or that of the user-defined class.
@@ -42,8 +42,8 @@ class ModelSpec:
         """The model that a user asks for.
 
         Args:
-            model: A name, settings, or a class or function that is called with the width of the
-                features and the number of classes and gives a module with
+            model: A name, settings, or a class or function that is called with the number of
+                features and the number of classes and returns a module with
                 ``forward(x, edge_index, edge_weight)``.
         """
         if isinstance(model, ModelSpec):
@@ -95,5 +95,5 @@ class ModelSpec:
 
 
 def _is_module(value: object) -> bool:
-    torch = sys.modules.get("torch")  # where it is not imported, there is no module
+    torch = sys.modules.get("torch")  # if it is not imported, there is no module
     return torch is not None and isinstance(value, torch.nn.Module)

@@ -1,4 +1,4 @@
-"""The settings of the training loop and the base of those of a method, without PyTorch."""
+"""The settings of the training loop and the base of method settings, without PyTorch."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from gaug.edge_predictors.config import PredictorConfig
 class TrainingConfig(Config):
     """Settings of the loop."""
 
-    epochs: int = setting(200, "Epochs at most.", within=Range(1))
+    epochs: int = setting(200, "Maximum number of epochs.", within=Range(1))
     patience: int | None = setting(
         None,
-        "Stop after so many epochs without a better validation score, or the same at a lower loss.",
+        "Stop after this many epochs without a better validation score, or loss at equal score.",
         within=Range(1),
     )
     selection: str = setting(
         "validation",
-        "Which epoch counts: the best on the validation nodes, or the last.",
+        "Epoch to keep: the best on the validation nodes, or the last.",
         choices=("validation", "last"),
     )
 
 
 @dataclass(frozen=True)
 class MethodConfig(NamedConfig):
-    """Base of the settings of a method."""
+    """Base class of the settings of a method."""
 
     def predictor_configs(self) -> dict[str, PredictorConfig]:
-        """The default settings of the edge predictors that these settings name, by name."""
+        """The default settings of the edge predictors that are named here, by name."""
         return {}

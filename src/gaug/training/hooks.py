@@ -1,19 +1,19 @@
 """How an augmentation takes part in training.
 
-Every method trains in the same loop, so that comparisons are fair. The loop says here what it asks
-of a method; `gaug.methods` has the methods. A method is an `Augmentation`: `prepare` learns once
-from the graph what all runs share, and `start` opens one run. Within a run, training proceeds in
-rounds. A round trains the classifier to early stopping on graphs that the method gives, one per
-epoch, and then asks the method for the next round:
+Every method trains in the same loop, so comparisons are fair. This module defines what the loop
+needs from a method; the methods are in `gaug.methods`. A method is an `Augmentation`: `prepare`
+learns from the graph once what all runs share, and `start` opens one run. Within a run, training
+proceeds in rounds. A round trains the classifier, with early stopping, on graphs that the method
+provides, one per epoch, and then asks the method for the next round:
 
 - no augmentation, DropEdge, GAug-M: one round;
-- GAug-O: a round on the original graph to pretrain, then one that keeps the weights and trains
-  through sampled graphs with an extra loss;
+- GAug-O: a round of pretraining on the original graph, then one that keeps the weights and trains
+  on sampled graphs with an extra loss;
 - AdaEdge: a round for each change of the graph, while validation improves;
-- BGCN: a round on the original graph, then one for each sampled graph, predictions averaged.
+- BGCN: a round on the original graph, then one for each sampled graph; predictions are averaged.
 
-A method sees features, edges, training labels and predictions; never a validation or test label,
-unless it is a control that says so (`Augmentation.looks_at_labels`).
+A method sees features, edges, training labels and predictions, but never a validation or test
+label, unless it is a control that says so (`Augmentation.looks_at_labels`).
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from gaug.training.config import MethodConfig
 
 @dataclass(frozen=True)
 class Visible:
-    """What a method may see of a task.
+    """The part of a task that a method may see.
 
     Attributes:
         features: Dense or sparse features.  [N, F]
         adjacency: The original graph.
-        labels: Class ids with -1 outside the training nodes [N], or 0/1 with zeros there [N, C];
-            those of all nodes for a control that looks at labels.
+        labels: Class ids with -1 outside the training nodes [N], or 0/1 with zeros there [N, C].
+            A control that looks at labels gets those of all nodes.
         train: Ids of the training nodes.
         num_classes: Number of classes.
     """
@@ -58,12 +58,12 @@ class Round:
     """One stretch of training.
 
     Attributes:
-        adjacency: The graph for inference, and for training unless the method gives another.
-        epochs: Number of epochs at most, or None for the training configuration's, which the
-            loop fills in before it trains.
-        keep_weights: Whether to go on with the weights of the round before; the optimizer starts
-            afresh either way.
-        pretraining: Whether to train all epochs and choose none: the last weights are handed on.
+        adjacency: The graph for inference, and for training unless the method provides another.
+        epochs: Maximum number of epochs. None means that of the training settings, which the loop
+            fills in before training.
+        keep_weights: Whether to continue with the weights of the previous round; the optimizer is
+            reset either way.
+        pretraining: Whether to train all epochs and keep the last weights instead of the best.
     """
 
     adjacency: Adjacency
@@ -73,24 +73,24 @@ class Round:
 
 
 class Predict(Protocol):
-    """Class probabilities of every node by the weights that a round chose.  [N, C]"""
+    """Class probabilities of every node, using the chosen weights of a round.  [N, C]"""
 
     def __call__(self, adjacency: Adjacency, *, dropout: bool = False) -> Tensor:
-        """Predict on a graph, with dropout kept on for Monte-Carlo samples if asked."""
+        """Predict on a graph, optionally with dropout for Monte Carlo samples."""
         ...
 
 
 @dataclass(frozen=True)
 class RoundResult:
-    """What a round came to.
+    """The result of a round.
 
     Attributes:
         round: The round.
-        val_score: Score on the validation nodes; NaN where nothing is chosen by them.
-        val_loss: Loss there; NaN likewise.
-        predict: Its chosen weights as a function.
-        weights: Its chosen weights by name.
-        best_epoch: The epoch that they are from, counted from 1 within the round.
+        val_score: Score on the validation nodes; NaN if they are not used for selection.
+        val_loss: Loss on the validation nodes; NaN likewise.
+        predict: Predicts with the chosen weights.
+        weights: The chosen weights by name.
+        best_epoch: The epoch of the chosen weights, counted from 1 within the round.
     """
 
     round: Round
@@ -101,9 +101,9 @@ class RoundResult:
     best_epoch: int = 0
 
     def improves_on(self, earlier: RoundResult) -> bool:
-        """Whether it counts rather than an earlier one: by validation score, then by loss.
+        """Whether it replaces an earlier round: by validation score, then by loss.
 
-        Where nothing is chosen by validation the later round counts, as the last epoch does.
+        Without selection by validation, the later round counts, as the last epoch does.
         """
         if math.isnan(self.val_score):
             return True
@@ -111,17 +111,17 @@ class RoundResult:
 
 
 class AugmentedRun:
-    """One run of a method; this base trains once on the original graph.
+    """One run of a method; this base class trains once on the original graph.
 
     Args:
         visible: What the method may see.
         generator: Source of all randomness of the method in this run.
 
     Attributes:
-        warning: What a user should know of this run, for instance that no edge was changed.
-        rate_setting: What to lower where its loss breaks.
-        tell_epoch: To be called after each epoch in which the method trains something of its own,
-            for those who watch; the loop puts in what tells them.
+        warning: What users should know about this run, for instance that no edge was changed.
+        rate_setting: The setting to lower if the method's loss is not finite.
+        tell_epoch: Progress callback, set by the loop. Call it after each epoch in which the
+            method trains a model of its own.
     """
 
     warning: str | None = None
@@ -141,7 +141,7 @@ class AugmentedRun:
         return current.adjacency
 
     def extra_loss(self) -> Tensor | None:
-        """A term to add to the classification loss of this epoch."""
+        """A term that is added to the classification loss of this epoch."""
         return None
 
     def after_step(self) -> None:
@@ -151,17 +151,17 @@ class AugmentedRun:
         """Called when the epoch is the best of its round so far."""
 
     def log(self) -> dict[str, float]:
-        """What to write into the history of this epoch besides losses and scores."""
+        """What to add to this epoch's history besides losses and scores."""
         return {}
 
     def combine(self, results: Sequence[RoundResult]) -> Tensor:
-        """Class probabilities that the run stands for: by default the best round's.  [N, C]"""
+        """Class probabilities of the run: by default those of the best round.  [N, C]"""
         best = best_round(results)
         return best.predict(best.round.adjacency)
 
 
 def best_round(results: Sequence[RoundResult]) -> RoundResult:
-    """The round that counts of those that were chosen from; see `RoundResult.improves_on`."""
+    """The best round, not counting pretraining; see `RoundResult.improves_on`."""
     chosen = [result for result in results if not result.round.pretraining]
     return functools.reduce(lambda a, b: b if b.improves_on(a) else a, chosen)
 
@@ -173,15 +173,15 @@ class Augmentation(ABC):
 
     @property
     def looks_at_labels(self) -> bool:
-        """Whether it sees the labels of all nodes: then it is a control and no method."""
+        """Whether it sees the labels of all nodes, which makes it a control, not a method."""
         return False
 
     def max_epochs(self, training_epochs: int) -> int:
-        """Epochs of a run in all its rounds at most, to tell how far it is."""
+        """Maximum number of epochs in all rounds of a run, for showing progress."""
         return training_epochs
 
     def prepare(self, visible: Visible, seed: int) -> Augmentation:
-        """Learn what all runs share. Returns self."""
+        """Learn what all runs share, and return self."""
         return self
 
     @abstractmethod
