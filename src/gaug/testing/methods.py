@@ -19,7 +19,8 @@ from gaug.models.config import GCNConfig
 from gaug.models.spec import ModelSpec
 from gaug.testing.surroundings import NUM_CLASSES, left_as_they_were, small_graph
 from gaug.training.config import TrainingConfig
-from gaug.training.loop import RunResult, train_run
+from gaug.training.loop import RunResult
+from gaug.training.run import PreparedRuns
 from gaug.training.task import Task
 
 _EPOCHS = 12
@@ -57,17 +58,9 @@ def _name(method: Method[Any, Any]) -> str:
 
 
 def _run(method: Method[Any, Any], task: Task, seed: int, **training: Any) -> RunResult:
-    prepared = copy.copy(method)
-    prepared.prepare(task.visible(all_labels=method.looks_at_labels), 0)
-    return train_run(
-        task,
-        lambda: method.model.build(task.in_features, task.num_classes),
-        prepared,
-        method.model.config,
-        dataclasses.replace(method.training, **training),
-        seed,
-        keep_history=True,
-    )
+    settings = dataclasses.replace(method.training, **training)
+    runs = PreparedRuns.prepare(task, method.model, copy.copy(method), settings, seed=seed)
+    return runs.train(0, keep_history=True)
 
 
 def _check_runs(method: Method[Any, Any], task: Task) -> None:
