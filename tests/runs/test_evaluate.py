@@ -1,4 +1,4 @@
-"""Repeated runs on a graph in memory: the same as an experiment of the same graph."""
+"""Repeated runs on any graph: the same however the graph is given, and as a plan of it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from torch_geometric.nn import GraphSAGE
 
 from gaug import (
     DropEdge,
-    Experiment,
+    DropEdgeConfig,
     GAugM,
     GAugO,
     NoAugmentation,
+    Plan,
     SplitConfig,
     Store,
     evaluate,
+    execute,
     load_graph,
     make_split,
-    run_experiment,
+    open_graph,
 )
 from gaug.errors import ConfigError
 
@@ -56,15 +58,15 @@ class CloseIds:
         return -(pairs[0] - pairs[1]).abs()
 
 
-def test_it_gives_the_scores_of_the_experiment(data: Data) -> None:
-    experiment = Experiment.of(
+def test_it_gives_the_scores_of_the_plan(data: Data) -> None:
+    plan = Plan.of(
         "karate",
         method="dropedge",
         split="stratified",
         settings=["epochs=6", "drop_fraction=0.3", "hidden=8"],
         seed=4,
     )
-    expected = [record.test_score for record in run_experiment(experiment, runs=3)]
+    expected = [record.test_score for record in execute(plan, runs=3)]
     method = DropEdge(drop_fraction=0.3, hidden=8, epochs=6, seed=4)
     paper = SplitConfig(train_fraction=0.1)  # the default of a graph of the catalog
     assert evaluate(data, method=method, runs=3, split_config=paper).scores == expected
@@ -127,7 +129,52 @@ def test_what_a_run_has_to_say_is_raised_as_a_warning_with_the_number_of_runs(da
         evaluate(data, method=NoAugmentation(epochs=2), runs=2)
 
 
-@pytest.mark.parametrize("method", ["gaug-o", GAugO])
-def test_a_method_without_its_settings_is_refused(data: Data, method: Any) -> None:
+@pytest.mark.parametrize("method", [GAugO, 3])
+def test_what_is_no_method_is_refused(data: Data, method: Any) -> None:
     with pytest.raises(ConfigError, match=r"such as GAugO\(alpha=0\.3\), got "):
         evaluate(data, method=method)
+
+
+def test_a_name_a_loaded_graph_and_a_data_give_the_same(data: Data) -> None:
+    options: dict[str, Any] = {
+        "split": "stratified",
+        "split_config": SplitConfig(train_fraction=0.2),
+        "method": "dropedge",
+        "epochs": 4,
+        "runs": 2,
+    }
+    results = [evaluate(graph, **options) for graph in ("karate", open_graph("karate"), data)]
+    for result in results[1:]:
+        assert result.scores == results[0].scores
+        assert result.title == results[0].title
+        assert [r.identity for r in result.records] == [r.identity for r in results[0].records]
+
+
+def test_a_method_by_name_by_settings_and_as_an_object_is_one(data: Data) -> None:
+    ways: list[Any] = ["dropedge", DropEdgeConfig(drop_fraction=0.3), DropEdge(drop_fraction=0.3)]
+    extra = [{"drop_fraction": 0.3}, {}, {}]
+    results = [
+        evaluate(data, method=way, runs=1, epochs=3, **more)
+        for way, more in zip(ways, extra, strict=True)
+    ]
+    assert len({result.records[0].identity for result in results}) == 1
+    assert {result.title for result in results} == {
+        "DropEdge(drop_fraction=0.3, epochs=3), gcn, split stratified-0"
+    }
+
+
+def test_what_is_on_record_is_taken_over(data: Data, store: Store, trained: list[int]) -> None:
+    first = evaluate(data, runs=2, epochs=2, store=store)
+    again = evaluate(data, runs=3, epochs=2, store=store, resume=True)
+    assert len(trained) == 3
+    assert again.scores[:2] == first.scores
+
+
+def test_workers_make_no_difference(data: Data) -> None:
+    one, two = (evaluate(data, runs=3, epochs=3, workers=workers) for workers in (1, 2))
+    assert one.scores == two.scores
+
+
+def test_a_model_that_workers_cannot_import_is_refused_with_a_remedy(data: Data) -> None:
+    with pytest.raises(ConfigError, match="in a module that can be imported, or use one worker"):
+        evaluate(data, model=lambda i, c: mine(i, c), runs=2, epochs=1, workers=2)
