@@ -1,0 +1,106 @@
+"""The choice among hand-made trials on 1,000 validation nodes, whose spread is about 1.3 points."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+from gaug.choosing.candidates import DROPEDGE, FEATURES, GAUG_O, NONE, SMOOTHED, Candidate
+from gaug.choosing.comparison import Comparison
+from gaug.choosing.scores import ValidationScores
+from gaug.choosing.trial import Trial
+from gaug.runs.plan import Plan
+
+PLAN = Plan.of("karate")
+LATE = "it would take longer than the time left"
+
+
+def tried(candidate: Candidate, *values: float) -> Trial:
+    trial = candidate.trial(PLAN)
+    return dataclasses.replace(trial, scores=ValidationScores(values, 1000), seconds=1.0)
+
+
+def compared(*scores: tuple[Candidate, tuple[float, ...]]) -> Comparison:
+    plain, *others = (tried(candidate, *values) for candidate, values in scores)
+    left_out = dataclasses.replace(GAUG_O.trial(PLAN), failure=LATE)
+    return Comparison(plain, [*others, left_out])
+
+
+def test_the_best_is_chosen_if_it_is_above_by_more_than_the_spread():
+    found = compared((NONE, (80.0, 80.2)), (DROPEDGE, (82.0, 82.0)), (FEATURES, (90.0, 90.4)))
+    assert (found.chosen.name, found.helps) == (str(FEATURES), True)
+    assert found.chosen is found.best is found.best_change
+    assert round(found.gain, 6) == 10.1
+    assert found.verdict() == (
+        f"The best is {FEATURES}: 10.1 points above no augmentation on the validation nodes, more"
+        " than the 1.3 points that 1,000 nodes leave to chance."
+    )
+
+
+def test_a_gain_within_the_spread_leaves_no_augmentation_the_choice():
+    found = compared((NONE, (80.0, 80.2)), (FEATURES, (81.0, 81.0)))
+    assert found.chosen is found.plain
+    assert (found.best.name, found.helps) == (str(FEATURES), False)
+    assert found.verdict() == (
+        f"The best is {FEATURES}: 0.9 points above no augmentation on the validation nodes. That"
+        " is not more than the 1.3 points that 1,000 nodes leave to chance."
+    )
+
+
+def test_where_runs_differ_more_than_nodes_the_verdict_says_so():
+    found = compared((NONE, (78.0, 82.0)), (FEATURES, (82.0, 82.0)))
+    assert not found.helps
+    assert found.verdict().endswith("not more than the 2.8 points by which runs differ.")
+
+
+def test_a_steady_gain_is_chosen_rather_than_a_higher_one_by_chance():
+    found = compared((NONE, (80.0, 80.0)), (FEATURES, (70.0, 99.0)), (SMOOTHED, (83.0, 83.0)))
+    assert (found.best.name, found.chosen.name) == (str(FEATURES), str(SMOOTHED))
+    assert found.verdict().startswith(f"The best is {SMOOTHED}: 3.0 points above")
+
+
+def test_of_equal_ones_the_first_is_chosen():
+    found = compared((NONE, (50.0,)), (SMOOTHED, (90.0,)), (FEATURES, (90.0,)))
+    assert found.chosen.name == found.best_change.name == str(SMOOTHED)
+
+
+def test_nothing_above_no_augmentation():
+    found = compared((NONE, (80.0,)), (FEATURES, (80.0,)))
+    assert found.verdict() == (
+        "Nothing that was tried scored above no augmentation on the validation nodes."
+    )
+    assert found.best is found.plain
+    assert found.best_change.name == str(FEATURES)
+    assert found.gain == 0
+
+
+def test_nothing_tried_to_its_end_but_no_augmentation():
+    found = compared((NONE, (80.0,)))
+    assert found.verdict() == "Nothing was tried to its end but no augmentation."
+    assert found.best_change is None
+    assert found.chosen is found.plain
+
+
+def test_a_trial_that_was_given_up_cannot_be_chosen():
+    given_up = dataclasses.replace(tried(FEATURES, 99.0), pruned=True)
+    found = Comparison(tried(NONE, 80.0), [given_up, tried(DROPEDGE, 81.0)])
+    assert not given_up.counts
+    assert found.best.name == str(DROPEDGE)
+    assert [trial.name for trial in found.trials] == ["none", "dropedge"]
+    assert found.left_out == []  # it was tried, only not to its end
+
+
+def test_the_table_has_a_row_a_trial_and_says_what_was_not_tried():
+    found = compared((NONE, (80.0, 81.0)), (FEATURES, (90.0, 90.0)))
+    lines = str(found).splitlines()
+    assert lines[0].split() == ["tried", "validation", "time"]
+    assert lines[1].split() == ["none", "80.5", "±", "0.7", "1.0", "s"]
+    assert lines[2].startswith("gaug-m predictor=features")
+    assert lines[3] == "not tried: gaug-o: it would take longer than the time left"
+    assert lines[4] == found.verdict()
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["chosen"] == str(FEATURES)
+    assert plain["verdict"] == found.verdict()
+    assert [trial["val_mean"] for trial in plain["trials"]] == [80.5, 90.0, None]
+    assert [trial["method"] for trial in plain["trials"]] == ["none", "gaug-m", "gaug-o"]
+    assert plain["left_out"] == {"gaug-o": LATE}
