@@ -63,7 +63,7 @@ def test_names_and_weights_are_read() -> None:
     ("text", "message"),
     [
         ("gea", r"Unknown predictor 'gea'. Choose from: car, features, gae"),
-        ("gae+gae", "stands twice"),
+        ("gae+gae", "appears twice"),
         ("x*gae", "must be a number, got 'x'"),
         ("", "Unknown predictor ''"),
     ],

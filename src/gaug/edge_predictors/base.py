@@ -1,4 +1,4 @@
-"""The contract of an edge predictor: which pairs of nodes should be joined?"""
+"""The interface of an edge predictor: which pairs of nodes should be joined?"""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from gaug.pairs.ranking import OnShare, RankedPairs
 
 
 class EdgePredictor(ABC):
-    """Base of the edge predictors: learns from a graph, then scores any pair of its nodes.
+    """Base class of the edge predictors: learns from a graph, then scores any pair of its nodes.
 
-    A score is a logit or anything else that is higher for likelier edges; only its order counts.
-    What a class must have is `fit` and `edge_logits`; rows of scores come from these unless a class
-    knows a faster way.
+    A score is a logit or any other number that is higher for likelier edges; only the order counts.
+    Subclasses must define `_learn` and `edge_logits`; `score_rows` uses these unless overridden by a
+    faster method.
 
     Args:
         config: Its settings.
@@ -31,7 +31,7 @@ class EdgePredictor(ABC):
     Attributes:
         config_type: The class of its settings.
         slack: See `gaug.pairs.scores.PairScores`.
-        block_elements: Scores to compute at a time where the usual number is not the fastest.
+        block_elements: Scores to compute at a time, if the usual number is not the fastest.
         looks_at_features: Whether the graph must have features.
     """
 
@@ -54,18 +54,17 @@ class EdgePredictor(ABC):
         return self.config_type.looks_at_labels
 
     def fit(self, data: Data, seed: int = 0, *, on_share: OnShare | None = None) -> EdgePredictor:
-        """Learn from a valid graph. Returns self.
+        """Learn from a valid graph, and return self.
 
         Args:
-            data: The graph, with ``x`` where the predictor looks at features. Of ``y`` only a
-                control takes note.
-            seed: Seed of whatever is random in it.
-            on_share: Called with the share of the work that is done, where it takes long.
+            data: The graph, with ``x`` if the predictor uses features. Only a control reads ``y``.
+            seed: Seed of everything that is random.
+            on_share: Called with the share of the work done so far, if it takes long.
         """
         if self.looks_at_features and data.x is None:
             raise DataError(
-                f"{type(self).__name__} looks at features, but the graph has none (data.x)."
-                " Give some, or take a predictor that looks at edges alone, such as ra."
+                f"{type(self).__name__} uses features, but the graph has none (data.x)."
+                " Add features, or use a predictor that only needs edges, such as ra."
             )
         self.num_nodes_ = int(data.num_nodes)
         self.edges_ = undirected_pairs(data.edge_index)
@@ -81,20 +80,20 @@ class EdgePredictor(ABC):
         """The score of each pair.  [2, n] → [n]"""
 
     def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
-        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        """Scores of nodes start to stop with all nodes from first_column.  [stop - start, …]"""
         rows = torch.arange(start, stop)
         columns = torch.arange(first_column, self.num_nodes_)
         pairs = torch.cartesian_prod(rows, columns).t()
         return self.edge_logits(pairs).view(rows.numel(), columns.numel())
 
     def adapted(self, data: Data) -> EdgePredictor:
-        """A copy that scores the pairs of another graph by what was learned; nothing is fitted.
+        """A copy that scores the pairs of another graph without fitting again.
 
         Args:
             data: A valid graph with the same features.
 
         Raises:
-            ConfigError: If this predictor cannot.
+            ConfigError: If this predictor does not support it.
         """
         other = copy.copy(self)
         other.num_nodes_ = int(data.num_nodes)
@@ -103,13 +102,13 @@ class EdgePredictor(ABC):
         return other
 
     def _adapt(self, data: Data) -> None:
-        """Get ready for the pairs of another graph without learning from it."""
+        """Prepare to score the pairs of another graph without learning from it."""
         raise self._cannot_adapt()
 
     def _cannot_adapt(self) -> ConfigError:
         return ConfigError(
-            f"{type(self).__name__} cannot score the nodes of another graph by what it learned"
-            " from the first."
+            f"{type(self).__name__} cannot score the nodes of another graph, only those of the"
+            " graph of its fit."
         )
 
     def learned(self) -> dict[str, Tensor]:
@@ -117,7 +116,7 @@ class EdgePredictor(ABC):
         return {}
 
     def restore(self, learned: Mapping[str, Tensor]) -> None:  # noqa: B027 – for those that learn
-        """Take over what another predictor with the same settings learned; then `adapted` works."""
+        """Load what another predictor with the same settings learned, so that `adapted` works."""
 
     def top_non_edges(
         self,
@@ -127,13 +126,13 @@ class EdgePredictor(ABC):
         among_first: int | None = None,
         on_share: OnShare | None = None,
     ) -> RankedPairs:
-        """The best non-edges: of all pairs, or spread over the nodes; see `gaug.pairs.ranking`.
+        """The best non-edges of all pairs, or spread over the nodes; see `gaug.pairs.ranking`.
 
         Args:
-            count: How many.
+            count: Number of pairs.
             per_node: Whether to spread them over the nodes.
-            among_first: Only pairs with an end among so many first nodes; None: all.
-            on_share: Called with the share of the work that is done.
+            among_first: Only rank pairs with an end among this many first nodes; None: all pairs.
+            on_share: Called with the share of the work done so far.
         """
         self.check_fitted()
         rank = ranking.top_non_edges_per_node if per_node else ranking.top_non_edges
@@ -148,7 +147,7 @@ class EdgePredictor(ABC):
         )
 
     def bottom_edges(self, count: int) -> RankedPairs:
-        """The worst edges, the worst first."""
+        """The worst edges, worst first."""
         self.check_fitted()
         return ranking.bottom_edges(self, self.edges_, self.num_nodes_, count)
 
@@ -158,7 +157,7 @@ class EdgePredictor(ABC):
             raise TrainingError(f"{type(self).__name__} is not fitted yet. Call fit(data) first.")
 
     def check_pairs(self, pairs: Tensor) -> None:
-        """Raise unless pairs are node ids of the fitted graph."""
+        """Raise unless all pairs are node ids of the fitted graph."""
         self.check_fitted()
         if pairs.dim() != 2 or pairs.size(0) != 2:
             raise DataError(f"pairs must have shape [2, n], got {list(pairs.shape)}.")

@@ -17,11 +17,11 @@ def build_predictor(
     *,
     scale: str = "standardized",
 ) -> EdgePredictor:
-    """A predictor from its name or a sum of names, not fitted yet.
+    """An unfitted predictor from its name or a sum of names.
 
     Args:
         text: For instance ``gae`` or ``gae+2*features``.
-        configs: Settings of the terms that have other than the default ones.
+        configs: Settings of the terms, where they differ from the defaults.
         scale: How the terms of a sum are made comparable; see `CombinedPredictor`.
     """
     weights = parse_predictor(text)

@@ -16,7 +16,7 @@ from gaug.edge_predictors.evaluation import random_pairs
 from gaug.errors import ConfigError
 from gaug.pairs.ranking import OnShare, part_of_work
 
-# Pairs that the scale of each predictor is taken from, besides the edges.
+# Random pairs in the reference that sets the scale of each predictor, besides the edges.
 _REFERENCE_PAIRS = 100_000
 
 
@@ -24,15 +24,15 @@ class CombinedPredictor(EdgePredictor):
     r"""A weighted sum of predictors, $\sum_p w_p\, f_p(s_p(u, v))$.
 
     Scores of different predictors are on different scales. ``standardized`` subtracts the mean and
-    divides by the deviation of each over a reference: the edges and 100,000 random pairs. ``ranks``
-    takes the share of the reference that scores lower. Both are fixed once fitted, so that the sum
-    can be ranked exactly like any other score.
+    divides by the standard deviation of each over a reference: the edges and 100,000 random pairs.
+    ``ranks`` takes the share of the reference that scores lower. Both are fixed by `fit`, so the
+    sum can be ranked exactly like any other score.
 
     Args:
-        predictors: The parts.
-        weights: A weight for each; equal by default.
+        predictors: The terms of the sum.
+        weights: One weight per predictor; equal by default.
         scale: ``standardized`` or ``ranks``.
-        fitted: Whether the parts are fitted to the graph already; otherwise `fit` does it.
+        fitted: Whether the predictors are already fitted to the graph; otherwise `fit` does it.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class CombinedPredictor(EdgePredictor):
         self.weights = [1.0] * len(self.predictors) if weights is None else list(weights)
         self.scale = scale
         if not self.predictors:
-            raise ConfigError("A combination needs one predictor at least.")
+            raise ConfigError("A combination needs at least one predictor.")
         if len(self.weights) != len(self.predictors):
             raise ConfigError(
                 f"weights must have one number per predictor ({len(self.predictors)}),"
@@ -82,7 +82,7 @@ class CombinedPredictor(EdgePredictor):
             weight * scale.largest_change(predictor.slack) if predictor.slack else 0.0
             for weight, scale, predictor in parts
         )
-        # Rounding the sum to float32 may move it as well, by less than this.
+        # Rounding the sum to float32 changes it, too, by less than this.
         return slack + 1e-5 * sum(self.weights) if slack else 0.0
 
     def _adapt(self, data: Data) -> None:
@@ -90,7 +90,7 @@ class CombinedPredictor(EdgePredictor):
         self.slack = self._total_slack()
 
     def learned(self) -> dict[str, Tensor]:
-        """What the parts learned, and the scale of each."""
+        """What the predictors learned, and the scale of each."""
         found: dict[str, Tensor] = {}
         for number, (predictor, scale) in enumerate(
             zip(self.predictors, self._scales, strict=True)
@@ -100,7 +100,7 @@ class CombinedPredictor(EdgePredictor):
         return found
 
     def restore(self, learned: Mapping[str, Tensor]) -> None:
-        """Take over what the parts of another sum learned."""
+        """Load what the predictors of another sum learned."""
         kind = _Ranks if self.scale == "ranks" else _Standard
         self._scales = []
         for number, predictor in enumerate(self.predictors):
@@ -120,7 +120,7 @@ class CombinedPredictor(EdgePredictor):
         return self._sum([predictor.edge_logits(pairs) for predictor in self.predictors])
 
     def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
-        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        """Scores of nodes start to stop with all nodes from first_column.  [stop - start, …]"""
         return self._sum(
             [predictor.score_rows(start, stop, first_column) for predictor in self.predictors]
         )
@@ -133,7 +133,7 @@ class CombinedPredictor(EdgePredictor):
 
 
 class _Standard:
-    """Mean 0 and deviation 1 over the reference."""
+    """Mean 0 and standard deviation 1 over the reference."""
 
     def __init__(self, numbers: Tensor) -> None:
         self.numbers = numbers
@@ -153,7 +153,7 @@ class _Standard:
 
 
 class _Ranks:
-    """The share of the reference that is lower, a tie counting half."""
+    """The share of the reference that is lower; ties count half."""
 
     def __init__(self, numbers: Tensor) -> None:
         self.numbers = numbers
@@ -171,7 +171,7 @@ class _Ranks:
         return torch.from_numpy(share.reshape(scores.shape))
 
     def largest_change(self, slack: float) -> float:
-        """How far the share may move when a score moves by the slack: the densest such window."""
+        """How much the share can change if a score changes by the slack: the densest window."""
         end = np.searchsorted(self.ordered, self.ordered + 2 * slack, side="right")
         return float((end - np.arange(self.ordered.size)).max() / self.ordered.size)
 

@@ -1,7 +1,7 @@
-"""Common neighbors of pairs, the links among them, and triangles: sparse, some pairs at a time.
+"""Common neighbors of pairs, the links among them, and triangles: sparse, a few pairs at a time.
 
-Sums run over the common neighbors in the order of their ids, in double precision, so that a number
-is the same to the bit however it is asked for.
+Sums run over the common neighbors in the order of their ids, in double precision, so the result is
+the same to the bit whether single pairs or whole rows are computed.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from scipy.sparse import csr_matrix
 
 Floats = NDArray[np.float64]
 
-#: Entries of a sparse matrix made on the way; changes memory and speed, never a score.
+#: Entries of an intermediate sparse matrix; changes memory and speed, never a score.
 CHUNK_ENTRIES = 1 << 22
 
 
 def common_neighbors(
     adjacency: csr_matrix, pairs: np.ndarray
 ) -> Iterator[tuple[slice, csr_matrix]]:
-    """Which nodes are neighbors of both ends, for some pairs at a time, in their order.
+    """The common neighbors of both ends, for successive parts of the pairs.
 
     Args:
         adjacency: Ones where there is an edge, sorted.  [N, M]
         pairs: Node ids.  [2, n]
 
     Yields:
-        A part of the pairs, and ones at their common neighbors.  [size of the part, M]
+        A slice of the pairs, and ones at their common neighbors.  [size of the slice, M]
     """
     first, second = pairs
     degrees = np.diff(adjacency.indptr)
@@ -48,11 +48,11 @@ def shared_weight_of_pairs(adjacency: csr_matrix, weights: Floats, pairs: np.nda
 def shared_weight_of_rows(
     adjacency: csr_matrix, weights: Floats, start: int, stop: int, first_column: int
 ) -> Floats:
-    """The same for nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+    """The same for nodes start to stop with all nodes from first_column.  [stop - start, …]"""
     later = adjacency[:, first_column:]
     spread = np.repeat(weights, np.diff(later.indptr))
     weighted = csr_matrix((spread, later.indices, later.indptr), shape=later.shape)
-    # SciPy adds up a product along the left row, here the neighbors of a node in ascending order.
+    # SciPy sums a product along the left row, here the neighbors of a node in ascending order.
     return np.asarray((adjacency[start:stop] @ weighted).toarray())
 
 
@@ -60,7 +60,7 @@ def shared_links_of_pairs(adjacency: csr_matrix, pairs: np.ndarray) -> Floats:
     """Number of edges among the common neighbors of each pair.  [2, n] → [n]"""
     num_nodes = adjacency.shape[0]
     degrees = np.diff(adjacency.indptr)
-    # Each edge once, from the end of smaller degree: even a hub has few edges that go out from it.
+    # Each edge once, starting from the end with the smaller degree, so even hubs start few edges.
     rank = np.empty(num_nodes, dtype=np.int64)
     rank[np.argsort(degrees, kind="stable")] = np.arange(num_nodes)
     tail, head = adjacency.nonzero()
@@ -78,12 +78,12 @@ def shared_links_of_pairs(adjacency: csr_matrix, pairs: np.ndarray) -> Floats:
 
 
 def shared_links_of_rows(adjacency: csr_matrix, start: int, stop: int, first_column: int) -> Floats:
-    r"""The same for nodes start to stop with nodes from first_column on.  [stop - start, …]
+    r"""The same for nodes start to stop with all nodes from first_column.  [stop - start, …]
 
-    An edge counts for (u, v) if it makes a triangle with u and one with v: with P the incidence of
-    edges and the third corners of their triangles, the counts are $P^\top P$. Its cost is the sum
-    over the edges of the squared number of triangles that each is in. P is made for some edges at
-    a time and only for those that can make a triangle with the asked rows.
+    An edge counts for (u, v) if it forms a triangle with u and one with v: with P the incidence of
+    edges and the third corners of their triangles, the counts are $P^\top P$. The cost is the sum
+    over the edges of the squared number of triangles that each is in. P is built for a few edges
+    at a time, and only for those that can form a triangle with the requested rows.
     """
     lowest = min(start, first_column)
     later = adjacency[:, lowest:]
@@ -107,7 +107,7 @@ def num_triangles(adjacency: csr_matrix) -> NDArray[np.int64]:
 
 
 def _edges_among(adjacency: csr_matrix, nodes: np.ndarray) -> np.ndarray:
-    """Each edge with both ends among the nodes once.  [2, n]"""
+    """Each edge with both ends among the nodes, once.  [2, n]"""
     chosen = np.zeros(adjacency.shape[0], dtype=bool)
     chosen[nodes] = True
     rows = adjacency[nodes]
@@ -117,7 +117,7 @@ def _edges_among(adjacency: csr_matrix, nodes: np.ndarray) -> np.ndarray:
 
 
 def _parts(costs: np.ndarray) -> Iterator[slice]:
-    """Successive slices, each of which costs about ``CHUNK_ENTRIES`` or is a single element."""
+    """Successive slices that cost about ``CHUNK_ENTRIES`` each, or are a single element."""
     filled = np.cumsum(costs) // CHUNK_ENTRIES
     cuts = np.flatnonzero(np.diff(filled)) + 1
     for start, stop in pairwise([0, *cuts.tolist(), len(costs)]):

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from gaug.config import NamedConfig, Range, setting
 
-#: How the scores of the terms of a sum of predictors are made comparable.
+#: How the scores of the predictors in a sum are made comparable.
 SCALES = ("standardized", "ranks")
 
 
 @dataclass(frozen=True)
 class PredictorConfig(NamedConfig):
-    """Base of the settings of a predictor.
+    """Base class of the settings of a predictor.
 
     Attributes:
         looks_at_labels: Whether it reads the labels of all nodes, which only a control may.
@@ -33,7 +33,7 @@ class GAEConfig(PredictorConfig):
     embedding: int = setting(16, "Width of the embeddings.", within=Range(1))
     predictor_epochs: int = setting(200, "Epochs of the predictor.", within=Range(1))
     predictor_learning_rate: float = setting(
-        0.01, "Adam's step for the predictor.", within=Range(0, low_open=True)
+        0.01, "Adam's learning rate for the predictor.", within=Range(0, low_open=True)
     )
     edge_loss: str = setting(
         "auto",
@@ -42,7 +42,7 @@ class GAEConfig(PredictorConfig):
     )
     holdout_fraction: float = setting(
         0.0,
-        "Share of the edges kept from training to choose the epoch by; 0: by all edges.",
+        "Share of edges held out of training to choose the epoch; 0: all edges choose it.",
         within=Range(0, 0.5),
     )
 
@@ -57,7 +57,7 @@ class VGAEConfig(GAEConfig):
 
 @dataclass(frozen=True)
 class JaccardConfig(PredictorConfig):
-    """Settings of `Jaccard`, of which there are none."""
+    """Settings of `Jaccard`, which has none."""
 
     name: ClassVar[str] = "jaccard"
     title: ClassVar[str] = "Jaccard index"
@@ -65,7 +65,7 @@ class JaccardConfig(PredictorConfig):
 
 @dataclass(frozen=True)
 class ResourceAllocationConfig(PredictorConfig):
-    """Settings of `ResourceAllocation`, of which there are none."""
+    """Settings of `ResourceAllocation`, which has none."""
 
     name: ClassVar[str] = "ra"
     title: ClassVar[str] = "resource allocation"
@@ -73,7 +73,7 @@ class ResourceAllocationConfig(PredictorConfig):
 
 @dataclass(frozen=True)
 class LocalLeichtHolmeNewmanConfig(PredictorConfig):
-    """Settings of `LocalLeichtHolmeNewman`, of which there are none."""
+    """Settings of `LocalLeichtHolmeNewman`, which has none."""
 
     name: ClassVar[str] = "llhn"
     title: ClassVar[str] = "local Leicht-Holme-Newman index"
@@ -81,7 +81,7 @@ class LocalLeichtHolmeNewmanConfig(PredictorConfig):
 
 @dataclass(frozen=True)
 class CARConfig(PredictorConfig):
-    """Settings of `CAR`, of which there are none."""
+    """Settings of `CAR`, which has none."""
 
     name: ClassVar[str] = "car"
     title: ClassVar[str] = "CAR index"
@@ -89,7 +89,7 @@ class CARConfig(PredictorConfig):
 
 @dataclass(frozen=True)
 class LocalNaiveBayesConfig(PredictorConfig):
-    """Settings of `LocalNaiveBayes`, of which there are none."""
+    """Settings of `LocalNaiveBayes`, which has none."""
 
     name: ClassVar[str] = "lnb"
     title: ClassVar[str] = "local naive Bayes"
@@ -116,12 +116,10 @@ class SmoothedFeaturesConfig(PredictorConfig):
     name: ClassVar[str] = "smoothed"
     title: ClassVar[str] = "smoothed features"
 
-    components: int = setting(
-        64, "Principal directions of the features that are kept.", within=Range(1)
-    )
+    components: int = setting(64, "Principal directions of the features to keep.", within=Range(1))
     restart: float = setting(
         0.1,
-        "Share of a node's own features at each step of smoothing; 1 smooths nothing.",
+        "Share of a node's own features at each smoothing step; 1: no smoothing.",
         within=Range(0, 1, low_open=True),
     )
 
@@ -134,13 +132,13 @@ class StructuralSimilarityConfig(PredictorConfig):
     title: ClassVar[str] = "structural similarity"
 
     depth: int = setting(
-        1, "How often means over the neighbors are taken; 0: a node alone.", within=Range(0, 10)
+        1, "How many times neighbors are averaged; 0: only the node itself.", within=Range(0, 10)
     )
 
 
 @dataclass(frozen=True)
 class RandomConfig(PredictorConfig):
-    """Settings of `RandomPredictor`, of which there are none."""
+    """Settings of `RandomPredictor`, which has none."""
 
     name: ClassVar[str] = "random"
     title: ClassVar[str] = "random"
@@ -148,7 +146,7 @@ class RandomConfig(PredictorConfig):
 
 @dataclass(frozen=True)
 class OmniscientConfig(PredictorConfig):
-    """Settings of `OmniscientPredictor`, of which there are none."""
+    """Settings of `OmniscientPredictor`, which has none."""
 
     name: ClassVar[str] = "omniscient"
     title: ClassVar[str] = "omniscient"

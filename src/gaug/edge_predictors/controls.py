@@ -1,4 +1,4 @@
-"""Predictors that learn nothing: by chance, and by knowing every label. Controls for figures."""
+"""Predictors that learn nothing, as controls: random scores, and scores from the true labels."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from gaug.pairs.ranking import OnShare
 
 
 class RandomPredictor(EdgePredictor):
-    """A score by chance for each pair, the same whenever it is asked for.
+    """A random but fixed score for each pair.
 
     The score is a hash of the seed and the pair (the finalizer of SplitMix64; Steele, Lea and
-    Flood, 2014), so that its best non-edges are drawn uniformly without replacement.
+    Flood, 2014), so the best non-edges are a uniform draw without replacement.
 
     Args:
         config: Its settings.
@@ -40,7 +40,7 @@ class RandomPredictor(EdgePredictor):
         return {"seed": torch.tensor(self.seed_)}
 
     def restore(self, learned: Mapping[str, Tensor]) -> None:
-        """Take over the seed."""
+        """Load the seed."""
         self.seed_ = int(learned["seed"])
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
@@ -50,9 +50,9 @@ class RandomPredictor(EdgePredictor):
 
 
 class OmniscientPredictor(RandomPredictor):
-    """Pairs of one class score above pairs of two, by chance within each kind.
+    """Pairs within a class score above pairs between classes, at random within each kind.
 
-    It knows the labels of all nodes: an upper bound for figures, not a method. Pairs with an
+    It reads the labels of all nodes: an upper bound for figures, not a method. Pairs with an
     unknown label lie between the two kinds.
 
     Args:
@@ -70,7 +70,7 @@ class OmniscientPredictor(RandomPredictor):
 
     def _adapt(self, data: Data) -> None:
         raise ConfigError(
-            "The omniscient predictor knows the classes of one graph and says nothing of another."
+            "The omniscient predictor knows the classes of one graph only and cannot score another."
         )
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
@@ -84,7 +84,7 @@ class OmniscientPredictor(RandomPredictor):
 def hashed_uniform(pairs: Tensor, num_nodes: int, seed: int) -> Tensor:
     """A number in [0, 1) from each unordered pair and the seed.  [2, n] → [n]"""
     u, v = pairs.cpu().numpy().astype(np.uint64)
-    with np.errstate(over="ignore"):  # arithmetic modulo 2^64 is meant
+    with np.errstate(over="ignore"):  # arithmetic modulo 2^64 is intended
         bits = np.minimum(u, v) * np.uint64(num_nodes) + np.maximum(u, v)
         bits += np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

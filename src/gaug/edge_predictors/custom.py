@@ -15,12 +15,12 @@ from gaug.errors import ConfigError, DataError
 from gaug.pairs.ranking import OnShare
 from gaug.pairs.scores import PairScores
 
-# Random pairs on which embeddings must give the scores that the object gives itself.
+# Random pairs on which the embeddings must give the same scores as the object.
 _COMPARED_PAIRS = 100
 
 
 class PredictorLike(Protocol):
-    """What a user-defined predictor must have; see `CustomPredictor` for what it may have."""
+    """What a user-defined predictor must define; see `CustomPredictor` for optional attributes."""
 
     def fit(self, data: Data) -> object:
         """Learn from a graph."""
@@ -34,10 +34,10 @@ class PredictorLike(Protocol):
 class CustomPredictor(EdgePredictor):
     """Any object with ``fit(data)`` and ``edge_logits(pairs)`` as an edge predictor.
 
-    Where the object has ``embeddings_`` after its fit, one row per node, all pairs are ranked by
-    products of these instead of calls to ``edge_logits``. Its ``scoring`` says how two embeddings
-    give a score, ``inner-product`` (the default) or ``distance``; that this is what ``edge_logits``
-    gives is checked on some pairs.
+    If the object has ``embeddings_`` after its fit, one row per node, all pairs are ranked by
+    matrix products of these instead of calls to ``edge_logits``. Its ``scoring`` says how two
+    embeddings give a score: ``inner-product`` (the default) or ``distance``. A sample of pairs is
+    checked for agreement with ``edge_logits``.
 
     Args:
         wrapped: The object.
@@ -64,13 +64,13 @@ class CustomPredictor(EdgePredictor):
         if not callable(adapted):
             raise ConfigError(
                 f"{type(self.wrapped).__name__} cannot score the nodes of another graph: it has no"
-                " method adapted(data), which gives a predictor for it without learning anew."
+                " method adapted(data) that returns a predictor for it without refitting."
             )
         self.wrapped = adapted(data)
         self._place()
 
     def _place(self) -> None:
-        """Take over the embeddings, if there are some, and check what they say."""
+        """Use the embeddings, if any, and check their scores."""
         self._scores, self.slack = None, 0.0
         found = getattr(self.wrapped, "embeddings_", None)
         if found is None:
@@ -104,13 +104,13 @@ class CustomPredictor(EdgePredictor):
         scores = torch.as_tensor(self.wrapped.edge_logits(pairs)).detach().cpu()
         if scores.shape != pairs.shape[1:]:
             raise DataError(
-                f"edge_logits of {type(self.wrapped).__name__} must give one score per pair"
+                f"edge_logits of {type(self.wrapped).__name__} must return one score per pair"
                 f" ({pairs.size(1)}), got shape {list(scores.shape)}."
             )
         return scores.float()
 
     def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
-        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        """Scores of nodes start to stop with all nodes from first_column.  [stop - start, …]"""
         if self._scores is not None:
             return self._scores.score_rows(start, stop, first_column)
         return super().score_rows(start, stop, first_column)

@@ -8,8 +8,9 @@ L = \frac{\nu}{N^2} \sum_{i,j} \bigl[ w\, T_{ij}\, \zeta(-s_{ij})
 w = \frac{N^2 - P}{P}, \quad \nu = \frac{N^2}{2 (N^2 - P)}, \quad \zeta(s) = \log(1 + e^s)
 $$
 
-as Kipf and Welling (2016) weight the rare positives. Rearranged, it is a sum of $\zeta(s)$ over all
-pairs and a correction over the positives alone; the forms differ in how they take the former.
+with the rare positives weighted as in Kipf and Welling (2016). Rearranged, it is a sum of
+$\zeta(s)$ over all pairs plus a correction over the positives alone; the forms differ in how they
+compute the former.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ def edge_loss(
     """The weighted reconstruction loss of embeddings.
 
     Args:
-        z: Embeddings, one row a node.  [N, d]
+        z: Embeddings, one row per node.  [N, d]
         adjacency: The graph, A.
         form: ``dense`` holds all pairs (the reference); ``exact`` has the same value and gradient
-            in memory of a tile of pairs; ``sampled`` is an unbiased estimate from as many random
-            pairs as there are positives, linear in the edges.
+            but only needs memory for one tile of pairs; ``sampled`` is an unbiased estimate from as
+            many random pairs as there are positives, linear in the edges.
         generator: Source of the random pairs of ``sampled``.
         tile: Nodes along a side of the tiles of ``exact``; changes memory and speed only.
     """
@@ -71,7 +72,7 @@ def edge_loss(
 
 
 class _ExactLoss(torch.autograd.Function):
-    """The sum of the loss over all i, j, its gradient taken along with its value."""
+    """The sum of the loss over all i, j; the gradient is computed along with the value."""
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, adjacency: Adjacency, weight: float, side: int) -> Tensor:
@@ -90,7 +91,7 @@ class _ExactLoss(torch.autograd.Function):
                 value += float(corrections.sum())
                 entries[positives] = -weight * (-known).sigmoid()
                 grads[tile.row].addmm_(scores, right)
-                if not tile.on_diagonal:  # its mirror image is a tile of its own
+                if not tile.on_diagonal:  # its mirror image is another tile
                     value *= 2
                     grads[tile.col].addmm_(scores.t(), left)
                 total += value
@@ -108,7 +109,7 @@ class _ExactLoss(torch.autograd.Function):
 
 
 def _positives(edges: Tensor, tile: Tile) -> Tensor:
-    """Places of the entries of A + I within a tile, from those of its edges.  [n]"""
+    """Positions of the entries of A + I within a tile, from those of its edges.  [n]"""
     if not tile.on_diagonal:
         return edges
     side = tile.rows.stop - tile.rows.start

@@ -1,4 +1,4 @@
-"""What predictors share that score a pair by two embeddings."""
+"""The base of predictors that score a pair by two embeddings."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _SCORINGS: dict[str, type[InnerProductScores | DistanceScores]] = {
 
 
 class EmbeddingPredictor(EdgePredictor):
-    """Base of the predictors that embed nodes by their features and the graph.
+    """Base class of the predictors that embed nodes by their features and the graph.
 
-    What a class must have is `_embed`; with `_embed_again` a fitted GAug-M can offer edges to new
-    nodes by it. All pairs are ranked by matrix products, exactly.
+    Subclasses must define `_embed`; if they define `_embed_again`, a fitted GAug-M can offer edges
+    to new nodes. All pairs are ranked exactly, by matrix products.
 
     Args:
         config: Its settings.
 
     Attributes:
         embeddings_: What was learned.  [N, d]
-        scoring: How two embeddings give a score: ``inner-product``, or ``distance`` for minus
-            their squared distance.
+        scoring: How two embeddings give a score: ``inner-product``, or ``distance`` for the
+            negative squared distance.
     """
 
     looks_at_features = True
@@ -42,7 +42,7 @@ class EmbeddingPredictor(EdgePredictor):
         """Embeddings of the nodes of a valid graph.  [N, d]"""
 
     def _embed_again(self, data: Data) -> Tensor:
-        """Embeddings of the nodes of another graph by what was learned.  [N, d]"""
+        """Embeddings of the nodes of another graph, without learning from it.  [N, d]"""
         raise self._cannot_adapt()
 
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
@@ -62,7 +62,7 @@ class EmbeddingPredictor(EdgePredictor):
         return self._scores.edge_logits(pairs)
 
     def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
-        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        """Scores of nodes start to stop with all nodes from first_column.  [stop - start, …]"""
         return self._scores.score_rows(start, stop, first_column)
 
 

@@ -1,4 +1,4 @@
-"""How good an edge predictor is: on edges held out, and on the labels that its choices join."""
+"""The quality of an edge predictor on held-out edges."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Predictor(Protocol):
 
 @dataclass(frozen=True)
 class LinkScores:
-    """Scores of a predictor on edges that it did not see.
+    """Scores of a predictor on held-out edges.
 
     Attributes:
         auc: Area under the ROC curve: how often an edge outscores a random pair.
@@ -39,13 +39,13 @@ class LinkScores:
 def evaluate_links(
     predictor: _Predictor, data: Data, holdout_fraction: float = 0.1, seed: int = 0
 ) -> LinkScores:
-    """Fit on a part of the edges and score the rest against as many random non-edges.
+    """Fit on part of the edges and score the rest against as many random non-edges.
 
     Args:
-        predictor: Any predictor; it is fitted on the graph without the held-out edges.
+        predictor: Any predictor; it is fitted to the graph without the held-out edges.
         data: A valid graph.
-        holdout_fraction: Share of the edges held out, in (0, 0.5].
-        seed: Seed of what is held out and of the non-edges.
+        holdout_fraction: Share of edges to hold out, in (0, 0.5].
+        seed: Seed of the held-out edges and the non-edges.
     """
     if not 0 < holdout_fraction <= 0.5:
         raise DataError(f"holdout_fraction must be in (0, 0.5], got {holdout_fraction:g}.")
@@ -58,7 +58,7 @@ def evaluate_links(
 
 
 def roc_auc(positive: Tensor, negative: Tensor) -> float:
-    """Chance that a positive outscores a negative, ties counting half.
+    """Probability that a positive outscores a negative; ties count half.
 
     >>> roc_auc(torch.tensor([2.0, 1.0]), torch.tensor([0.0, 1.0]))
     0.875
@@ -69,7 +69,7 @@ def roc_auc(positive: Tensor, negative: Tensor) -> float:
 
 
 def average_precision(positive: Tensor, negative: Tensor) -> float:
-    """Mean of the precision at each positive, over falling thresholds."""
+    """Mean of the precision at each positive, over decreasing thresholds."""
     scores = torch.cat([positive, negative]).double().numpy()
     is_positive = np.arange(scores.size) < positive.numel()
     order = np.argsort(-scores, kind="stable")

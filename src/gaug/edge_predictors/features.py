@@ -1,4 +1,4 @@
-"""Similar features as an edge predictor: on social graphs features know more than edges."""
+"""Feature similarity as an edge predictor: on social graphs features say more than edges."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class FeatureSimilarity(EdgePredictor):
     $$
 
     with $n_f$ the number of nodes that have feature f (the smoothed inverse document frequency of
-    Manning, Raghavan and Schütze, 2008, section 6.2, as scikit-learn has it). A node without
-    features is similar to none. Sparse features stay sparse; edges are not looked at.
+    Manning, Raghavan and Schütze, 2008, section 6.2, as in scikit-learn). A node without features
+    is similar to no other node. Sparse features stay sparse; edges are ignored.
 
     Args:
         config: Its settings.
 
     Attributes:
-        weights_: The weight of each feature; None where they count as they are.  [F]
+        weights_: The weight of each feature; None if unweighted.  [F]
     """
 
     config_type = FeatureSimilarityConfig
@@ -64,11 +64,11 @@ class FeatureSimilarity(EdgePredictor):
             self.slack = 0.0
 
     def learned(self) -> dict[str, Tensor]:
-        """The weight of each feature, where they are weighted."""
+        """The weight of each feature, if weighted."""
         return {} if self.weights_ is None else {"weights": torch.from_numpy(self.weights_)}
 
     def restore(self, learned: Mapping[str, Tensor]) -> None:
-        """Take over the weights of the features."""
+        """Load the weights of the features."""
         self.weights_ = learned["weights"].numpy() if "weights" in learned else None
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
@@ -86,7 +86,7 @@ class FeatureSimilarity(EdgePredictor):
         return torch.from_numpy(result)
 
     def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
-        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        """Scores of nodes start to stop with all nodes from first_column.  [stop - start, …]"""
         if self._dense is not None:
             return self._dense.score_rows(start, stop, first_column)
         block = self._rows[start:stop] @ self._rows[first_column:].T.tocsr()
@@ -94,7 +94,7 @@ class FeatureSimilarity(EdgePredictor):
 
 
 def rarity(x: Tensor | csr_matrix) -> np.ndarray:
-    """The weight of each feature by the number of nodes that have it.  [F]"""
+    """The weight of each feature, from the number of nodes that have it.  [F]"""
     if isinstance(x, Tensor) and x.layout == torch.strided:
         counts = (x != 0).sum(dim=0).cpu().numpy()
     else:
@@ -104,7 +104,7 @@ def rarity(x: Tensor | csr_matrix) -> np.ndarray:
 
 
 def unit_rows(x: csr_matrix, weights: np.ndarray | None) -> csr_matrix:
-    """Rows of length 1, their features weighted if asked; rows of zeros stay so."""
+    """Rows scaled to length 1, optionally with weighted features; zero rows stay zero."""
     rows = x.astype(np.float64)
     rows.sort_indices()
     if weights is not None:

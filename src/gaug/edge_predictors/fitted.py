@@ -1,4 +1,4 @@
-"""Predictors that are fitted once and asked often, as a search over fractions does."""
+"""Predictors that are fitted once and used many times, as in a search over fractions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gaug.edge_predictors.terms import parse_predictor
 from gaug.graph.fingerprint import graph_hash
 from gaug.pairs.ranking import OnShare, RankedPairs, part_of_work
 
-# Fitted predictors that are kept for the next one who asks.
+# Number of fitted predictors to keep for reuse.
 _KEPT = 8
 _kept: OrderedDict[str, RankedPredictor] = OrderedDict()
 
 
 class RankedPredictor:
-    """A fitted predictor that remembers its longest ranking: a shorter one is a part of it.
+    """A fitted predictor that caches its longest ranking; shorter ones are prefixes of it.
 
     Args:
         predictor: A fitted predictor.
@@ -35,7 +35,7 @@ class RankedPredictor:
     def top_non_edges(
         self, count: int, *, per_node: bool = False, on_share: OnShare | None = None
     ) -> RankedPairs:
-        """The best non-edges, as `EdgePredictor.top_non_edges` gives them."""
+        """The best non-edges, as in `EdgePredictor.top_non_edges`."""
         known = self._longest.get(per_node)
         if known is None or len(known) < count:
             known = self.predictor.top_non_edges(count, per_node=per_node, on_share=on_share)
@@ -56,12 +56,13 @@ def fit_once(
     scale: str = "standardized",
     on_share: OnShare | None = None,
 ) -> RankedPredictor:
-    """A predictor by name, fitted to this graph; taken over if it was fitted to it before.
+    """A predictor by name, fitted to this graph; reused if it was fitted to it before.
 
-    So are the terms of a sum: a search that tries ``gae`` and ``gae+features`` trains one GAE.
+    The terms of a sum are reused, too: a search that tries ``gae`` and ``gae+features`` trains one
+    GAE.
     """
     settings = {name: config.to_dict() for name, config in sorted(configs.items())}
-    # Where labels are not looked at, the predictor is the same whether they are known or not.
+    # A predictor that ignores labels is the same whether they are known or not.
     graph = graph_hash(data, with_labels=any(config.looks_at_labels for config in configs.values()))
     key = repr((text, settings, scale, seed, graph))
     if key not in _kept:

@@ -21,7 +21,7 @@ from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import OnShare
 from gaug.seeding import seeded
 
-# Up to so many nodes the exact loss over all pairs is chosen, beyond it the sampled one.
+# Use the exact loss over all pairs up to this many nodes, and the sampled one beyond.
 _EXACT_UP_TO = 25_000
 _EPOCHS_BETWEEN_CHECKS = 10
 
@@ -62,7 +62,7 @@ class GAE(EmbeddingPredictor):
         return dict(self.encoder_.state_dict())
 
     def restore(self, learned: Mapping[str, Tensor]) -> None:
-        """Take over the weights of an encoder."""
+        """Load the weights of an encoder."""
         with torch.device("meta"):
             self.encoder_ = Encoder(learned["first.weight"].size(0), self.config)
         self.encoder_.load_state_dict(dict(learned), assign=True)
@@ -88,7 +88,7 @@ class VGAE(GAE):
 
 
 class Encoder(nn.Module):
-    """Two graph convolutions; with a second head for the deviation if variational."""
+    """Two graph convolutions, with a second head for the standard deviation if variational."""
 
     def __init__(self, in_features: int, config: GAEConfig) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Encoder(nn.Module):
         )
 
     def forward(self, x: Features, adjacency: Adjacency) -> tuple[Tensor, Tensor | None]:
-        """Means, and the logarithms of the deviations if variational.  [N, d] each"""
+        """Means, and log standard deviations if variational.  [N, d] each"""
         h = aggregate_linear(self.first, x, adjacency.symmetric).relu()
         mean = aggregate_linear(self.mean, h, adjacency.symmetric)
         if self.log_deviation is None:
@@ -111,7 +111,7 @@ class Encoder(nn.Module):
 def train_autoencoder(
     data: Data, config: GAEConfig, seed: int, on_share: OnShare | None = None
 ) -> tuple[Tensor, Encoder]:
-    """Embeddings [N, d] and encoder of the epoch with the best AUC on the edges to choose by."""
+    """Embeddings [N, d] and encoder of the epoch with the best AUC on the selection edges."""
     num_nodes = int(data.num_nodes)
     generator = torch.Generator().manual_seed(seed)
     kept, chosen_by = hold_out_edges(data, config.holdout_fraction, generator)

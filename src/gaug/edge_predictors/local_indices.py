@@ -1,7 +1,7 @@
-"""Indices of the similarity of two nodes that look at their neighbors and no further.
+"""Similarity indices of two nodes that only use their neighbors.
 
-None of them has a setting or looks at features, labels or edge weights. A pair of nodes without a
-common neighbor scores 0.
+None of them has settings or uses features, labels or edge weights. A pair of nodes without a common
+neighbor scores 0.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from gaug.pairs.ranking import OnShare
 
 
 class _Asked(Protocol):
-    """The pairs whose scores are asked for: a list of pairs, or whole rows."""
+    """The pairs to score: a list of pairs, or whole rows."""
 
     def degrees(self) -> tuple[Floats, Floats]:
-        """Degrees of the two ends; together they have the shape of the answer."""
+        """Degrees of the two ends; together they broadcast to the shape of the result."""
         ...
 
     def shared_weight(self, weights: Floats) -> Floats:
@@ -89,14 +89,14 @@ class _Rows:
 
 
 class _LocalIndex(EdgePredictor):
-    """What the five share, which is all but the formula; five copies of it would be worse."""
+    """What the five indices share: everything but the formula."""
 
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         self.adjacency_ = to_scipy(data.edge_index, self.num_nodes_).astype(np.float64)
         self.adjacency_.sort_indices()
 
     def _adapt(self, data: Data) -> None:
-        self._learn(data, 0, lambda share: None)  # nothing in it is learned, only looked up
+        self._learn(data, 0, lambda share: None)  # nothing is learned, only looked up
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """The score of each pair.  [2, n] → [n]"""
@@ -105,21 +105,21 @@ class _LocalIndex(EdgePredictor):
         return torch.from_numpy(scores.astype(np.float32))
 
     def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
-        """Scores of nodes start to stop with nodes from first_column on.  [stop - start, …]"""
+        """Scores of nodes start to stop with all nodes from first_column.  [stop - start, …]"""
         self.check_fitted()
         scores = self._score(_Rows(self.adjacency_, start, stop, first_column))
         return torch.from_numpy(scores.astype(np.float32))
 
     @abstractmethod
     def _score(self, asked: _Asked) -> Floats:
-        """The index of what is asked for, in double precision."""
+        """The index of the requested pairs, in double precision."""
 
     def _num_common(self, asked: _Asked) -> Floats:
         return asked.shared_weight(np.ones(self.num_nodes_))
 
 
 class Jaccard(_LocalIndex):
-    r"""Share of the neighbors of either that both have (Liben-Nowell and Kleinberg, JASIST 2007).
+    r"""Common neighbors as a share of all neighbors (Liben-Nowell and Kleinberg, JASIST 2007).
 
     $$
     s(u, v) = \frac{|N(u) \cap N(v)|}{|N(u) \cup N(v)|}
@@ -158,7 +158,7 @@ class ResourceAllocation(_LocalIndex):
 
 
 class LocalLeichtHolmeNewman(_LocalIndex):
-    r"""Common neighbors over what chance would give (Leicht, Holme and Newman, PRE 73, 2006).
+    r"""Common neighbors relative to chance (Leicht, Holme and Newman, PRE 73, 2006).
 
     $$
     s(u, v) = \frac{|N(u) \cap N(v)|}{k_u \, k_v}
@@ -191,7 +191,7 @@ class CAR(_LocalIndex):
     """
 
     config_type = CARConfig
-    block_elements = 1 << 22  # every block looks at all edges
+    block_elements = 1 << 22  # every block goes through all edges
 
     def _score(self, asked: _Asked) -> Floats:
         return self._num_common(asked) * asked.shared_links()
@@ -205,8 +205,9 @@ class LocalNaiveBayes(_LocalIndex):
     \eta = \frac{|V| (|V| - 1)}{2 |E|} - 1, \quad R_w = \frac{T_w + 1}{S_w + 1}
     $$
 
-    with T the number of linked pairs of neighbors of w and S that of unlinked ones. A neighbor
-    whose own neighbors are rarely linked speaks against a link: scores may be below 0.
+    with T the number of linked pairs of neighbors of w and S the number of unlinked ones. A
+    neighbor whose own neighbors are rarely linked is evidence against a link, so scores can be
+    negative.
 
     Differs from the paper: in a complete graph, where $\eta = 0$, its logarithm counts as 0.
 

@@ -10,7 +10,7 @@ from gaug.registry import Registry
 if TYPE_CHECKING:
     from gaug.edge_predictors.base import EdgePredictor
 
-#: The predictors by name, the settings and the class of each on one line.
+#: The predictors by name: settings and class of each.
 PREDICTORS: Registry[PredictorConfig, EdgePredictor] = Registry(
     "predictor",
     "gaug.predictors",

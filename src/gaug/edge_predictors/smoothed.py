@@ -1,4 +1,4 @@
-"""Features smoothed over the graph as an edge predictor: what a node and its surroundings are."""
+"""Features smoothed over the graph as an edge predictor."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gaug.edge_predictors.features import rarity, unit_rows
 from gaug.graph.matrices import to_scipy, to_scipy_features
 from gaug.pairs.ranking import OnShare
 
-# What is left of the start after the last step is not above this.
+# Smoothing stops when the remaining weight of the start is at most this.
 _REMAINDER = 1e-4
 
 
 class SmoothedFeatures(EmbeddingPredictor):
-    r"""Cosine of features that personalized PageRank has spread over the graph.
+    r"""Cosine of features spread over the graph by personalized PageRank.
 
     $$
     Z = \alpha \bigl(I - (1 - \alpha) \tilde D^{-1/2} (A + I) \tilde D^{-1/2}\bigr)^{-1} L, \qquad
@@ -31,9 +31,9 @@ class SmoothedFeatures(EmbeddingPredictor):
     $$
 
     L has the TF-IDF features of each node (see `FeatureSimilarity`) in their first principal
-    directions (latent semantic analysis, Deerwester et al., 1990), which joins words that mean the
-    same and bounds memory by N times ``components``. The smoothing is that of APPNP (Klicpera et
-    al., ICLR 2019). Nothing is trained.
+    directions (latent semantic analysis, Deerwester et al., 1990), which merges words with the same
+    meaning and limits memory to N times ``components``. The smoothing is that of APPNP (Klicpera
+    et al., ICLR 2019). Nothing is trained.
 
     Args:
         config: Its settings.
@@ -41,7 +41,7 @@ class SmoothedFeatures(EmbeddingPredictor):
     Attributes:
         embeddings_: Centered smoothed features of length 1.  [N, d]
         weights_: The weight of each feature.  [F]
-        directions_: The principal directions; None where features are few and all count.  [d, F]
+        directions_: The principal directions; None if there are few features.  [d, F]
         centre_: The mean of the smoothed features.  [d]
     """
 
@@ -75,7 +75,7 @@ class SmoothedFeatures(EmbeddingPredictor):
         return {name: torch.from_numpy(value) for name, value in found.items()}
 
     def restore(self, learned: Mapping[str, Tensor]) -> None:
-        """Take over weights, directions and mean."""
+        """Load weights, directions and mean."""
         self.weights_, self.centre_ = learned["weights"].numpy(), learned["center"].numpy()
         self.directions_ = learned["directions"].numpy() if "directions" in learned else None
 
@@ -95,7 +95,7 @@ def _unit_length(centered: np.ndarray) -> Tensor:
 def principal_coordinates(rows: csr_matrix, count: int) -> tuple[np.ndarray, np.ndarray | None]:
     """Coordinates along the first right singular vectors, and these vectors.  [N, d], [d, F]
 
-    Where there are few columns they are the coordinates themselves, and there are no vectors.
+    If there are few columns, they are the coordinates themselves, and there are no vectors.
     """
     if rows.nnz == 0:
         return np.zeros((rows.shape[0], 1)), np.zeros((1, rows.shape[1]))
@@ -104,7 +104,7 @@ def principal_coordinates(rows: csr_matrix, count: int) -> tuple[np.ndarray, np.
     if rows.shape[0] <= count + 1:
         _, _, right = np.linalg.svd(rows.toarray(), full_matrices=False)
         return np.asarray(rows @ right.T), right
-    # A fixed start makes the result the same each time.
+    # A fixed start makes the result reproducible.
     left, values, right = svds(rows, k=count, v0=np.ones(min(rows.shape)))
     return np.asarray(left * values), right
 

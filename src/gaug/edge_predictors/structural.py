@@ -1,4 +1,4 @@
-"""Similar places in the graph as an edge predictor: a hub is like a hub, wherever it is."""
+"""Structural similarity as an edge predictor: a hub is like a hub, wherever it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gaug.pairs.ranking import OnShare
 
 
 class StructuralSimilarity(EmbeddingPredictor):
-    r"""How alike the places of two nodes in the graph are, near each other or not.
+    r"""How similar the positions of two nodes in the graph are, close together or not.
 
     $$
     s(u, v) = -\|z_u - z_v\|^2, \qquad
@@ -27,18 +27,18 @@ class StructuralSimilarity(EmbeddingPredictor):
     $$
 
     with the degree d, the number of triangles t at a node, $\bar A$ the mean over the neighbors
-    and k the ``depth``; every column of Z has mean 0 and deviation 1. Numbers of this kind, taken
-    over and over from the neighbors, are the recursive features of Henderson et al. (KDD 2011).
-    For graphs whose classes are roles, such as airports by their traffic, where neighbors differ
-    and nodes far apart are alike. Features are not looked at; nothing is trained.
+    and k the ``depth``; every column of Z has mean 0 and standard deviation 1. Such numbers,
+    averaged over the neighbors repeatedly, are the recursive features of Henderson et al. (KDD
+    2011). Meant for graphs whose classes are roles, such as airports by their traffic, where
+    neighbors differ and nodes far apart are alike. Features are ignored; nothing is trained.
 
     Args:
         config: Its settings.
 
     Attributes:
-        embeddings_: The places, standardized.  [N, 2 (k + 1)]
-        centre_: The mean of each column before that.  [2 (k + 1)]
-        scale_: Its deviation, 1 where it is 0.  [2 (k + 1)]
+        embeddings_: The standardized columns.  [N, 2 (k + 1)]
+        centre_: The mean of each column before standardizing.  [2 (k + 1)]
+        scale_: Its standard deviation, or 1 if that is 0.  [2 (k + 1)]
     """
 
     config_type = StructuralSimilarityConfig
@@ -60,18 +60,18 @@ class StructuralSimilarity(EmbeddingPredictor):
         return torch.from_numpy((places - self.centre_) / self.scale_)
 
     def learned(self) -> dict[str, Tensor]:
-        """Mean and deviation of each column."""
+        """Mean and standard deviation of each column."""
         return {"center": torch.from_numpy(self.centre_), "scale": torch.from_numpy(self.scale_)}
 
     def restore(self, learned: Mapping[str, Tensor]) -> None:
-        """Take over means and deviations."""
+        """Load means and standard deviations."""
         self.centre_, self.scale_ = learned["center"].numpy(), learned["scale"].numpy()
 
 
 def recursive_features(adjacency: csr_matrix, depth: int) -> np.ndarray:
-    """Logarithms of degree and triangles, and their means over the neighbors, again and again.
+    """Logarithms of degree and triangles, and their repeated means over the neighbors.
 
-    A node without neighbors has means of 0.  [N, 2 (depth + 1)]
+    The means of a node without neighbors are 0.  [N, 2 (depth + 1)]
     """
     degrees = np.diff(adjacency.indptr)
     own = np.log1p(np.stack([degrees, num_triangles(adjacency)], axis=1))

@@ -1,4 +1,4 @@
-"""A predictor as a user writes it: a name, or a sum such as ``gae+2*features``."""
+"""Parsing a predictor: a name, or a sum such as ``gae+2*features``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gaug.errors import ConfigError, unknown_name
 
 
 def parse_predictor(text: str) -> dict[str, float]:
-    """The terms of a sum of predictors with their weights.
+    """The terms of a sum of predictors and their weights.
 
     >>> parse_predictor("gae")
     {'gae': 1.0}
@@ -24,7 +24,7 @@ def parse_predictor(text: str) -> dict[str, float]:
         if name not in PREDICTORS:
             raise unknown_name("predictor", name, PREDICTORS)
         if name in weights:
-            raise ConfigError(f"Predictor {name!r} stands twice in {text!r}.")
+            raise ConfigError(f"Predictor {name!r} appears twice in {text!r}.")
         try:
             weights[name] = float(weight) if star else 1.0
         except ValueError:

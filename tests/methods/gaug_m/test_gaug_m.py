@@ -322,7 +322,7 @@ def test_what_is_no_predictor_is_told_at_once(data: Data) -> None:
 
 def test_a_predictor_that_looks_at_features_asks_for_them() -> None:
     edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-    with pytest.raises(DataError, match="GAE looks at features, but the graph has none"):
+    with pytest.raises(DataError, match="GAE uses features, but the graph has none"):
         build_predictor("gae").fit(Data(edge_index=edges, num_nodes=3))
 
 
