@@ -67,7 +67,7 @@ def test_settings_survive_json():
 
 def test_settings_cannot_be_changed_in_place():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Baking().minutes = 3
+        Baking().minutes = 3  # type: ignore[misc]
 
 
 @given(

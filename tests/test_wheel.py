@@ -41,7 +41,7 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder)
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
     python = programs / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
     run(folder, *pip, "install", "--quiet", "--no-index", "--no-deps", wheel)
     packages = run(folder, python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
     # Path files in borrowed folders are not read: an editable gaug there stays out of sight.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import torch
 from torch import Tensor
@@ -12,19 +10,24 @@ from torch_geometric.data import Data
 from gaug import build_predictor
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.edge_predictors.base import EdgePredictor
+from gaug.edge_predictors.config import (
+    GAEConfig,
+    PredictorConfig,
+    SmoothedFeaturesConfig,
+    VGAEConfig,
+)
 from gaug.edge_predictors.registry import PREDICTORS
 from gaug.errors import ConfigError
 from gaug.testing import check_predictor
 
 
 def predictor(name: str, scale: str = "standardized") -> EdgePredictor:
-    fewer: dict[str, Any] = {
-        part: PREDICTORS.config_type(part)(predictor_epochs=10)
-        for part in ("gae", "vgae")
-        if part in name
-    }
-    if "smoothed" in name:
-        fewer["smoothed"] = PREDICTORS.config_type("smoothed")(components=8)
+    small: list[PredictorConfig] = [
+        GAEConfig(predictor_epochs=10),
+        VGAEConfig(predictor_epochs=10),
+        SmoothedFeaturesConfig(components=8),
+    ]
+    fewer = {config.name: config for config in small if config.name in name}
     return build_predictor(name, fewer, scale=scale)
 
 

@@ -17,8 +17,9 @@ import sys
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import networkx
 import numpy as np
@@ -177,7 +178,7 @@ def plausible_graphs(draw: st.DrawFn) -> dict[str, bytes]:
     kinds = [numbers, st.integers(0, 1).map(str), st.sampled_from(["red", "blue", ""])]
     features = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=4))
     some = st.lists(node, min_size=2, max_size=number, unique=True)
-    rows = {
+    rows: dict[str, Sequence[tuple[str, ...]]] = {
         "edges": draw(st.lists(st.tuples(node, node), min_size=1, max_size=12)),
         "features": [(text, *(draw(kind) for kind in features)) for text in ids],
         "labels": [(text, draw(st.sampled_from(["p", "q", "NA"]))) for text in draw(some)],
@@ -225,7 +226,7 @@ def _valid_files() -> dict[str, tuple[str, bytes]]:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("edges.csv", "0,1\n1,2\n2,3\n")
-    parts = {"train": [0], "val": [1], "test": [2]}
+    parts: dict[str, Any] = {"train": [0], "val": [1], "test": [2]}
     return {
         "npy": ("features.npy", _saved(lambda file: np.save(file, x))),
         "npz": ("features.npz", _saved(lambda file: np.savez(file, x=x))),

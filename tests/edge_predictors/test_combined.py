@@ -31,7 +31,8 @@ def test_one_part_alone_keeps_its_ranking(scale: str, data: Data) -> None:
 
 
 def test_a_standardized_sum_is_linear_in_each_part_and_its_weight(data: Data) -> None:
-    combined = CombinedPredictor([Jaccard(), FeatureSimilarity()], [1.0, 3.0]).fit(data)
+    combined = CombinedPredictor([Jaccard(), FeatureSimilarity()], [1.0, 3.0])
+    combined.fit(data)
     pairs = FeatureSimilarity().fit(data).top_non_edges(600).pairs[:, [0, 100, 599]]
     parts = [predictor.edge_logits(pairs) for predictor in combined.predictors]
     total = combined.edge_logits(pairs)

@@ -77,7 +77,8 @@ def test_gaug_m_ranks_by_them(data: Data) -> None:
 def test_embeddings_that_say_something_else_are_refused(data: Data) -> None:
     class Cosine(Fast):
         def edge_logits(self, pairs: Tensor) -> Tensor:
-            return torch.cosine_similarity(*self.z[pairs], dim=1)
+            first, second = self.z[pairs]
+            return torch.cosine_similarity(first, second, dim=1)
 
     with pytest.raises(DataError, match=r"edge_logits of Cosine must be the inner-product of its"):
         CustomPredictor(Cosine()).fit(data)

@@ -103,7 +103,7 @@ def test_the_input_is_untouched_by_every_conversion():
 def test_a_standardized_graph_is_what_networkx_calls_the_undirected_graph(case):
     num_nodes, pairs = case
     valid, _ = graph.standardize(graph_of(pairs, num_nodes))
-    oracle = networkx.Graph(pairs)
+    oracle: networkx.Graph = networkx.Graph(pairs)
     oracle.remove_edges_from(list(networkx.selfloop_edges(oracle)))
     assert {frozenset(pair) for pair in edges_of(valid.edge_index)} == {
         frozenset(pair) for pair in oracle.edges
@@ -272,7 +272,7 @@ def test_a_scipy_matrix_keeps_its_entries_repeats_added(seed):
 def test_the_scipy_adjacency_is_the_one_of_networkx(case):
     num_nodes, pairs = case
     valid, _ = graph.standardize(graph_of(pairs, num_nodes))
-    oracle = networkx.Graph([(u, v) for u, v in pairs if u != v])
+    oracle: networkx.Graph = networkx.Graph([(u, v) for u, v in pairs if u != v])
     oracle.add_nodes_from(range(num_nodes))
     expected = networkx.to_numpy_array(oracle, nodelist=range(num_nodes))
     assert np.array_equal(to_scipy(valid.edge_index, num_nodes).toarray(), expected)
@@ -371,7 +371,7 @@ def test_the_largest_component_keeps_the_order_of_its_nodes():
 def test_the_largest_components_are_those_of_networkx(case, count):
     num_nodes, pairs = case
     data, _ = graph.standardize(graph_of(pairs, num_nodes, x=torch.arange(num_nodes).view(-1, 1)))
-    oracle = networkx.Graph(pairs)
+    oracle: networkx.Graph = networkx.Graph(pairs)
     oracle.add_nodes_from(range(num_nodes))
     components = sorted(networkx.connected_components(oracle), key=len, reverse=True)
     subgraph = largest_components(data, count)
@@ -556,7 +556,7 @@ def test_a_subgraph_is_the_one_of_networkx_with_its_weights(case, draws):
     weights = torch.arange(len(pairs)) + 1.0
     data, _ = graph.standardize(graph_of(pairs, num_nodes, edge_weight=weights))
     keep = draws.draw(st.lists(st.booleans(), min_size=num_nodes, max_size=num_nodes))
-    oracle = networkx.Graph()
+    oracle: networkx.Graph = networkx.Graph()
     oracle.add_nodes_from(range(num_nodes))
     for (u, v), weight in zip(edges_of(data.edge_index), data.edge_weight.tolist(), strict=True):
         oracle.add_edge(u, v, weight=weight)

@@ -15,7 +15,7 @@ from gaug.errors import DataError
 from gaug.methods.method import Method
 
 SHORT: dict[str, Any] = {"epochs": 3}
-JOINT = {"pretrain_predictor_epochs": 2, "pretrain_classifier_epochs": 2}
+JOINT: dict[str, Any] = {"pretrain_predictor_epochs": 2, "pretrain_classifier_epochs": 2}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -23,6 +25,7 @@ from gaug.graph.adjacency import Adjacency, LayeredAdjacency
 from gaug.graph.dropout import dropout
 from gaug.graph.sparse import SparseMatrix
 from gaug.models.base import Linear
+from gaug.models.gat import AttentionLayer
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
 
@@ -40,17 +43,26 @@ def x() -> Tensor:
     return torch.randn(NUM_NODES, IN).relu()
 
 
-def copy_linear(layer: Linear, target: nn.Module, bias: nn.Parameter) -> None:
+def copy_linear(layer: nn.Module, weight: Tensor, bias: Tensor) -> None:
+    assert isinstance(layer, Linear)
     with torch.no_grad():
-        target.weight.copy_(layer.weight.t())
+        weight.copy_(layer.weight.t())
         bias.copy_(layer.bias)
+
+
+def copy_attention(layer: nn.Module, target: GATConv) -> None:
+    assert isinstance(layer, AttentionLayer)
+    copy_linear(layer.linear, target.lin.weight, target.bias)
+    with torch.no_grad():
+        target.att_dst.copy_(layer.from_target.squeeze(2)[None])
+        target.att_src.copy_(layer.from_source.squeeze(2)[None])
 
 
 def test_gcn_equals_pytorch_geometrics_layers(edges: Tensor, x: Tensor) -> None:
     model = GCN(IN, OUT, GCNConfig(hidden=4)).eval()
     first, second = GCNConv(IN, 4), GCNConv(4, OUT)
-    copy_linear(model.layers[0], first.lin, first.bias)
-    copy_linear(model.layers[1], second.lin, second.bias)
+    copy_linear(model.layers[0], first.lin.weight, first.bias)
+    copy_linear(model.layers[1], second.lin.weight, second.bias)
     expected = second(first(x, edges).relu(), edges)
     torch.testing.assert_close(model(x, edges), expected)
 
@@ -61,8 +73,8 @@ def test_graphsage_equals_pytorch_geometrics_mean_over_node_and_neighbors(
     model = GraphSAGE(IN, OUT, GraphSAGEConfig(hidden=4, self_weight=1.0)).eval()
     first = SAGEConv(IN, 4, root_weight=False)
     second = SAGEConv(4, OUT, root_weight=False)
-    copy_linear(model.layers[0], first.lin_l, first.lin_l.bias)
-    copy_linear(model.layers[1], second.lin_l, second.lin_l.bias)
+    copy_linear(model.layers[0], first.lin_l.weight, first.lin_l.bias)
+    copy_linear(model.layers[1], second.lin_l.weight, second.lin_l.bias)
     looped, _ = add_self_loops(edges, num_nodes=NUM_NODES)
     expected = second(first(x, looped).relu(), looped)
     torch.testing.assert_close(model(x, edges), expected)
@@ -72,10 +84,7 @@ def test_gat_equals_pytorch_geometrics_layers(edges: Tensor, x: Tensor) -> None:
     model = GAT(IN, OUT, GATConfig(hidden=4, heads=2)).eval()
     first, second = GATConv(IN, 4, heads=2), GATConv(8, OUT, heads=1)
     for layer, target in zip(model.layers, (first, second), strict=True):
-        copy_linear(layer.linear, target.lin, target.bias)
-        with torch.no_grad():
-            target.att_dst.copy_(layer.from_target.squeeze(2)[None])
-            target.att_src.copy_(layer.from_source.squeeze(2)[None])
+        copy_attention(layer, target)
     expected = second(nn.functional.elu(first(x, edges)), edges)
     torch.testing.assert_close(model(x, edges), expected)
 
@@ -110,6 +119,8 @@ def test_a_gcn_on_two_graphs_equals_the_dense_formula(edges: Tensor, x: Tensor) 
         scale = dense.sum(dim=1).rsqrt()
         matrices.append(scale[:, None] * dense * scale[None, :])
     first, second = model.layers
+    assert isinstance(first, Linear)
+    assert isinstance(second, Linear)
     hidden = (matrices[0] @ x @ first.weight + first.bias).relu()
     expected = matrices[1] @ hidden @ second.weight + second.bias
     adjacency = layered(edges, slice(0, 6), slice(6, 12))
@@ -197,10 +208,7 @@ def test_attention_survives_scores_that_overflow_an_exponential(edges: Tensor) -
     model = GAT(IN, OUT, GATConfig(layers=1)).eval()
     x = 1000 * torch.randn(NUM_NODES, IN)
     conv = GATConv(IN, OUT, heads=1)
-    copy_linear(model.layers[0].linear, conv.lin, conv.bias)
-    with torch.no_grad():
-        conv.att_dst.copy_(model.layers[0].from_target.squeeze(2)[None])
-        conv.att_src.copy_(model.layers[0].from_source.squeeze(2)[None])
+    copy_attention(model.layers[0], conv)
     torch.testing.assert_close(model(x, edges), conv(x, edges))
 
 
@@ -243,7 +251,7 @@ def test_dropout_does_nothing_outside_training(x: Tensor) -> None:
     ("setting", "value"),
     [("layers", 0), ("hidden", 0), ("dropout", -0.1), ("dropout", 1.0), ("learning_rate", 0.0)],
 )
-def test_settings_out_of_range_are_refused_by_name(setting: str, value: float) -> None:
+def test_settings_out_of_range_are_refused_by_name(setting: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=f"{setting} must be .*, got {value:g}"):
         GCNConfig(**{setting: value})
 

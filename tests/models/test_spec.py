@@ -37,7 +37,7 @@ def test_a_name_settings_and_a_class_are_models() -> None:
 
 def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(ConfigError, match="got an instance of Mine"):
-        ModelSpec.of(Mine(3, 2))  # type: ignore[arg-type]
+        ModelSpec.of(Mine(3, 2))
     with pytest.raises(ConfigError, match="got 3"):
         ModelSpec.of(3)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="Unknown model 'gnc'"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -13,6 +15,7 @@ from gaug.errors import DataError, TrainingError
 from gaug.pairs import ranking
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import (
+    RankedPairs,
     bottom_edges,
     num_non_edges,
     top_non_edges,
@@ -98,10 +101,14 @@ def test_per_node_offers_follow_the_rounds(
     count = round(share * len(free))
     # The slow way: each node's list of partners, then round after round.
     partners = {
-        u: sorted(
-            (v for v in range(num_nodes) if (min(u, v), max(u, v)) in set(free) and u != v),
-            key=lambda v, u=u: (-matrix[u, v].item(), v),
-        )
+        u: [
+            v
+            for _, v in sorted(
+                (-matrix[u, v].item(), v)
+                for v in range(num_nodes)
+                if (min(u, v), max(u, v)) in set(free) and u != v
+            )
+        ]
         for u in range(num_nodes)
     }
     expected: list[tuple[int, int]] = []
@@ -215,7 +222,9 @@ def test_per_node_reaches_every_node_before_any_second_choice() -> None:
 
 
 @pytest.mark.parametrize("rank", [top_non_edges, top_non_edges_per_node])
-def test_more_than_there_are_is_refused_with_the_largest_fraction(rank: object) -> None:
+def test_more_than_there_are_is_refused_with_the_largest_fraction(
+    rank: Callable[..., RankedPairs],
+) -> None:
     edges = torch.tensor([[0, 0], [1, 2]])
     with pytest.raises(DataError, match=r"from 0 to the number of non-edges \(1\), got 2.* 0\.5"):
         rank(DenseScores(torch.zeros(3, 3)), edges, 3, 2)

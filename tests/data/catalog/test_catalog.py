@@ -373,8 +373,10 @@ def test_two_processes_at_once_get_the_same_graph_and_leave_one_cache_file(
         for _ in range(2)
     ]
     for process in processes:
+        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     for process in processes:  # both have imported all they need and start together
+        assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
     results = [process.communicate()[0].strip() for process in processes]

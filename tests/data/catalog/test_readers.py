@@ -88,7 +88,8 @@ def test_an_attributed_graph_has_its_features_edges_and_classes_from_zero(tmp_pa
 
 
 def test_an_attributed_graph_with_very_wide_features_stays_sparse(tmp_path):
-    x = scipy.sparse.coo_matrix(([1.0, 2.0, 3.0], ([0, 1, 2], [10_000, 0, 7])), shape=(3, 10_001))
+    values, rows, columns = np.array([1.0, 2.0, 3.0]), np.arange(3), np.array([10_000, 0, 7])
+    x = scipy.sparse.coo_matrix((values, (rows, columns)), shape=(3, 10_001))
     write_attributed(tmp_path, "flickr", x, [(0, 1), (1, 2)], [[1], [2], [1]])
     data, _ = standardize(readers.read_attributed(tmp_path, "flickr"))
     assert data.x.layout == torch.sparse_csr

@@ -8,6 +8,7 @@ import lzma
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -190,7 +191,7 @@ def test_categories_are_one_hot_and_gaps_are_filled_with_the_mean(read: Write) -
 
 def test_mostly_empty_features_stay_sparse_over_many_chunks(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
-    matrix = scipy.sparse.random(700, 300, density=0.02, random_state=0, format="csr")
+    matrix = scipy.sparse.random(700, 300, density=0.02, random_state=0).tocsr()
     matrix.data = generator.integers(1, 9, matrix.nnz).astype(float)
     frame = pd.DataFrame(matrix.toarray(), index=[f"n{i}" for i in range(700)])
     frame.to_csv(tmp_path / "features.csv")  # the header is ",0,1,2,…"
@@ -289,7 +290,7 @@ def test_labels_without_ids_are_in_the_order_of_nodes(read: Write) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "npz"])
 def test_a_split_in_the_users_ids(tmp_path: Path, read: Write, kind: str) -> None:
-    parts = {"train": ["dee"], "val": ["bob"], "test": ["ann"]}
+    parts: dict[str, Any] = {"train": ["dee"], "val": ["bob"], "test": ["ann"]}
     if kind == "npz":
         np.savez(tmp_path / "split.npz", **parts)
     else:

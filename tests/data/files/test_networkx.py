@@ -20,7 +20,7 @@ from gaug.errors import ConfigError, DataError
 
 
 def people() -> networkx.DiGraph:
-    graph = networkx.DiGraph(name="people")
+    graph: networkx.DiGraph = networkx.DiGraph(name="people")
     graph.add_node("ann", age=31, town="Rome", tall=True, label="red")
     graph.add_node("bob", age=40, town="Oslo", tall=False, label="blue")
     graph.add_node("cid", age=44, town="Rome", tall=True)
@@ -61,12 +61,12 @@ def test_edges_are_those_that_networkx_has(seed: int) -> None:
     graph = networkx.gnp_random_graph(30, 0.2, seed=seed, directed=True)
     loaded = from_networkx(graph)
     back = to_networkx(loaded.data, to_undirected=True)
-    expected = networkx.Graph(graph.to_undirected())
+    expected: networkx.Graph = networkx.Graph(graph.to_undirected())
     assert {frozenset(e) for e in back.edges} == {frozenset(e) for e in expected.edges}
 
 
 def test_a_multigraph_is_merged_with_a_note() -> None:
-    graph = networkx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")])
+    graph: networkx.MultiGraph = networkx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")])
     loaded = from_networkx(graph)
     assert loaded.data.num_edges == 4
     assert any("repeated" in note for note in loaded.notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -87,7 +88,7 @@ DIFFERENT = [(0, 5), (1, 4), (2, 3)]
     ],
 )
 def test_the_change_of_six_nodes_by_hand(
-    settings: dict[str, float], added: list[Pair], removed: list[Pair]
+    settings: dict[str, Any], added: list[Pair], removed: list[Pair]
 ) -> None:
     config = AdaEdgeConfig(**{"add_fraction": 1.0, "remove_fraction": 1.0, **settings})
     change = find_change(Fixed(SIX), graph_of(EDGES), 6, config)
@@ -211,7 +212,7 @@ def test_rounds_stop_when_there_is_nothing_left_to_change() -> None:
         {"add_fraction": 0.0, "remove_fraction": 0.0},
     ],
 )
-def test_a_run_that_changed_no_edge_says_so(settings: dict[str, float]) -> None:
+def test_a_run_that_changed_no_edge_says_so(settings: dict[str, Any]) -> None:
     run = start(graph_of(EDGES), AdaEdgeConfig(**settings))
     assert len(play(run, [(50, 1)])) == 1
     assert run.warning is not None
@@ -291,6 +292,6 @@ def test_a_graph_with_several_labels_a_node_is_changed_too() -> None:
         ({"rounds": 0}, "rounds must be at least 1, got 0"),
     ],
 )
-def test_settings_out_of_range_are_refused(settings: dict[str, object], message: str) -> None:
+def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         AdaEdgeConfig(**settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -60,7 +61,7 @@ def slow_log_posterior(model: BlockModel, counts: Tensor, strength_count: float)
         p += (1 - sum(shared)) * float(model.background)
         total += math.log(p if (a, b) in edges else 1 - p)
     for row, count in zip(model.memberships, counts, strict=True):
-        total += dirichlet.logpdf(row.numpy() / row.sum().item(), count.numpy() + 1)
+        total += float(dirichlet.logpdf(row.numpy() / row.sum().item(), count.numpy() + 1))
     probabilities = [*model.strengths.tolist(), float(model.background)]
     prior = beta_distribution(strength_count + 1, strength_count + 1)
     return total + float(sum(prior.logpdf(p) for p in probabilities))
@@ -83,15 +84,16 @@ def posterior_of(
     return log_posterior(model, 5, edges, pairs, torch.full((NUM_NODES, 3), 0.7), 0.3)
 
 
-def coordinates() -> list[Tensor]:
+def coordinates() -> tuple[Tensor, Tensor, Tensor]:
     model = random_model()
-    parts = model.memberships.log(), model.strengths.logit(), model.background.logit()
-    return [part.requires_grad_() for part in parts]
+    memberships, strengths = model.memberships.log(), model.strengths.logit()
+    background = model.background.logit()
+    return memberships.requires_grad_(), strengths.requires_grad_(), background.requires_grad_()
 
 
 def test_the_gradient_matches_finite_differences() -> None:
     assert torch.autograd.gradcheck(
-        lambda *parts: posterior_of(*parts, EDGES, ALL_PAIRS), coordinates()
+        lambda m, s, b: posterior_of(m, s, b, EDGES, ALL_PAIRS), coordinates()
     )
 
 
@@ -173,7 +175,7 @@ def test_priors_draw_towards_the_middle() -> None:
     edges, community, _ = planted()
     predictions = functional.one_hot(community)
 
-    def fit(**priors: float) -> BlockModel:
+    def fit(**priors: Any) -> BlockModel:
         config = BlockModelConfig(anchor=1.0, **priors)
         return fit_block_model(edges, predictions, config, torch.Generator().manual_seed(0))
 
@@ -251,6 +253,6 @@ def test_large_steps_and_hopeless_predictions_stay_within_the_ranges(two_cliques
         ({"block_learning_rate": 0.0}, r"block_learning_rate must be in \(0, 1\], got 0"),
     ],
 )
-def test_settings_out_of_range_are_refused(setting: dict[str, float], message: str) -> None:
+def test_settings_out_of_range_are_refused(setting: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         BlockModelConfig(**setting)

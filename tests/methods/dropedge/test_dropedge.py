@@ -31,7 +31,9 @@ def test_exactly_the_floor_of_the_share_is_dropped(count: int, share: float, see
 def test_each_edge_is_dropped_equally_often() -> None:
     generator = torch.Generator().manual_seed(0)
     draws, count, share = 4000, 20, 0.3
-    dropped = sum((~sample_kept(count, share, generator)).double() for _ in range(draws))
+    dropped = torch.zeros(count, dtype=torch.float64)
+    for _ in range(draws):
+        dropped += ~sample_kept(count, share, generator)
     bound = 5 * math.sqrt(share * (1 - share) / draws)
     assert (dropped / draws - share).abs().max() < bound
 

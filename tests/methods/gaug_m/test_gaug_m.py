@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -123,7 +124,7 @@ def test_a_predictor_that_gives_no_numbers_is_refused(data: Data) -> None:
 def test_several_settings_on_one_graph_fit_the_predictor_once(
     data: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fits = []
+    fits: list[int] = []
     monkeypatch.setattr(Jaccard, "fit", _counting(Jaccard.fit, fits))
     fresh = planted_graph(SyntheticConfig(num_nodes=70, degree=6.0, seed=99))
     for add in (0.1, 0.5, 0.2):
@@ -133,7 +134,7 @@ def test_several_settings_on_one_graph_fit_the_predictor_once(
     assert len(fits) == 1
 
 
-def _counting(original: object, calls: list[int]) -> object:
+def _counting(original: Callable[..., object], calls: list[int]) -> Callable[..., object]:
     def fit(self: object, *arguments: object, **options: object) -> object:
         calls.append(1)
         return original(self, *arguments, **options)
@@ -195,7 +196,7 @@ def test_fractions_of_less_than_one_edge_each_are_told(data: Data) -> None:
         ({"allocation": "local"}, "Unknown allocation 'local'"),
     ],
 )
-def test_settings_out_of_range_are_refused(settings: dict[str, object], message: str) -> None:
+def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         GAugM(**settings)
 
@@ -313,9 +314,9 @@ def test_a_predictor_of_a_user_may_answer_with_numpy(data: Data) -> None:
 
 def test_what_is_no_predictor_is_told_at_once(data: Data) -> None:
     with pytest.raises(ConfigError, match="must be an object, got the class _Own"):
-        GAugM(predictor=_Own)
+        GAugM(predictor=_Own)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="object has no fit"):
-        GAugM(predictor=object())
+        GAugM(predictor=object())  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"one score per pair \(\d+\), got shape \[3\]"):
         GAugM(predictor=_Own(lambda pairs: torch.zeros(3)))(data)
 

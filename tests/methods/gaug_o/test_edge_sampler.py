@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -131,7 +132,7 @@ def test_a_copy_goes_on_by_itself(data: Data, edge_model: str) -> None:
     ],
 )
 def test_what_is_up_to_the_loop_is_refused(
-    data: Data, settings: dict[str, object], message: str
+    data: Data, settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         EdgeSampler(data, **settings)
@@ -139,7 +140,7 @@ def test_what_is_up_to_the_loop_is_refused(
 
 @pytest.mark.parametrize("setting", [{"beta": 2.0}, {"warmup": 3.0}], ids=str)
 def test_what_is_up_to_the_loop_is_refused_in_a_config_too(
-    data: Data, setting: dict[str, float]
+    data: Data, setting: dict[str, Any]
 ) -> None:
     with pytest.raises(ConfigError, match="is a setting of GAug-O's own loop"):
         EdgeSampler(data, GAugOConfig(**setting))
@@ -155,7 +156,7 @@ def test_every_parameter_of_the_sampler_learns(data: Data) -> None:
     "settings", [{"engine": "dense"}, {"edge_probability": "sigmoid", "alpha": 1.0}], ids=str
 )
 def test_what_does_not_fit_is_refused(
-    data: Data, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+    data: Data, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10**4))
     EdgeSampler(data)

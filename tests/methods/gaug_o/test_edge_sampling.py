@@ -6,6 +6,7 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +26,8 @@ from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.edge_sampling import sample_blocked, sample_dense
 from gaug.methods.gaug_o.sampled_adjacency import SampledAdjacency
 from gaug.models import registry
+from gaug.models.base import Linear
+from gaug.models.gcn import GCN
 from gaug.models.spec import ModelSpec
 from gaug.pairs.noise import row_keys, row_noise
 from gaug.training.loop import apply_model, classification_loss
@@ -106,7 +109,7 @@ def test_pairs_are_sampled_independently_of_one_another(engine: str) -> None:
     p = probabilities(z, adjacency, 0.6, "sigmoid").triu()
     counts = [sampled(engine, z, adjacency, distribution, s).num_pairs for s in range(600)]
     ratio = float(np.var(counts, ddof=1)) * 599 / float((p * (1 - p)).sum())
-    low, high = scipy.stats.chi2.ppf([0.5e-4, 1 - 0.5e-4], 599)
+    low, high = (float(scipy.stats.chi2.ppf(q, 599)) for q in (0.5e-4, 1 - 0.5e-4))
     assert low < ratio < high
 
 
@@ -118,6 +121,7 @@ def test_without_influence_of_the_predictor_the_sample_is_the_original_graph(
     for engine in ENGINES:
         sample = sampled(engine, z.float(), adjacency, EdgeDistribution(0.0, 1.0, reading), seed)
         assert torch.equal(sample.edge_index, adjacency.edge_index)
+        assert sample.weight is not None
         assert torch.equal(sample.weight, torch.ones(adjacency.pattern.nnz))
 
 
@@ -156,6 +160,7 @@ def test_embeddings_of_zeros_leave_edges_with_the_share_of_the_original_graph(
         sample = sampled(engine, z, adjacency, distribution, seed)
         assert not bool((dense_of(sample) > dense_of(adjacency)).any())
         kept += sample.num_pairs
+        assert sample.weight is not None
         value = sample.symmetric(torch.ones(10, 2)).sum() + sample.weight.sum()
         (grad,) = torch.autograd.grad(value, z)
         assert bool(torch.isfinite(grad).all())
@@ -167,6 +172,7 @@ def test_embeddings_of_zeros_leave_edges_with_the_share_of_the_original_graph(
 def test_the_weights_of_a_sample_are_exactly_one(engine: str) -> None:
     z = embeddings(30, "sigmoid").float().requires_grad_()
     sample = sampled(engine, z, random_graph(30), EdgeDistribution(0.5, 0.3, "sigmoid"), 1)
+    assert sample.weight is not None
     assert bool((sample.weight == 1).all())
     neighbors = dense_of(sample).float()
     assert torch.equal(sample.sum(torch.eye(30)), neighbors)
@@ -246,7 +252,7 @@ class UserModule(nn.Module):
 
 
 #: Name and settings of each classifier; every one without dropout.
-MODELS: dict[str, tuple[str, dict[str, float]]] = {
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "gcn": ("gcn", {"hidden": 5}),
     "gcn of one layer": ("gcn", {"hidden": 5, "layers": 1}),
     "gcn of three layers": ("gcn", {"hidden": 5, "layers": 3}),
@@ -345,12 +351,14 @@ def test_the_engines_agree_in_single_precision(reading: str, tile: int, threads:
     assert (grad - expected).abs().max() / expected.abs().max() < 1e-4
 
 
-def plain_gcn(adjacency: Tensor, x: Tensor, model: nn.Module) -> Tensor:
+def plain_gcn(adjacency: Tensor, x: Tensor, model: GCN) -> Tensor:
     """The GCN of two layers, on a dense adjacency and in one line a layer."""
     looped = adjacency + torch.eye(adjacency.size(0), dtype=adjacency.dtype)
     scale = looped.sum(dim=1).rsqrt()
     normalized = scale[:, None] * looped * scale[None, :]
     first, second = model.layers
+    assert isinstance(first, Linear)
+    assert isinstance(second, Linear)
     hidden = (normalized @ x @ first.weight + first.bias).relu()
     return normalized @ hidden @ second.weight + second.bias
 
@@ -379,6 +387,7 @@ def test_the_gradient_is_that_of_the_relaxed_sample_by_finite_differences(
     """
     adjacency, z = random_graph(NUM_NODES), embeddings(NUM_NODES, reading, seed=3)
     (x, y), model = task_of_nodes(), model_of("gcn")
+    assert isinstance(model, GCN)
     u, v = torch.triu_indices(NUM_NODES, NUM_NODES, offset=1)
     noise = row_noise(row_keys(11, NUM_NODES), 0, NUM_NODES)[u, v].double()
 
@@ -492,6 +501,7 @@ def test_probabilities_of_0_and_1_get_no_gradient_and_no_nan() -> None:
     for sampler in ENGINES.values():
         sample = sampler(z, adjacency, EdgeDistribution(1.0, 1.0), 0)
         loss = sample.symmetric(torch.rand(6, 2, dtype=torch.float64)).square().sum()
+        assert sample.weight is not None
         (grad,) = torch.autograd.grad(loss + sample.weight.sum(), z)
         assert torch.equal(grad, torch.zeros_like(z))
 

@@ -28,7 +28,9 @@ from gaug.methods.gaug_o.config import READINGS, VARIANTS
 from gaug.methods.gaug_o.edge_encoder import EdgeEncoder, Embedding
 from gaug.methods.gaug_o.run import GAugORun
 from gaug.methods.gaug_o.warmup import warmed_up
+from gaug.models.base import Linear
 from gaug.models.config import ModuleConfig
+from gaug.models.gcn import GCN
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
 from gaug.training.config import TrainingConfig
@@ -324,6 +326,7 @@ def test_a_module_without_edge_weights_is_told_that_the_predictor_learns_nothing
 def test_it_trains_where_a_node_has_several_labels() -> None:
     task = planted_task(multilabel=True)
     result = train(task, config_of(), TrainingConfig(epochs=60), keep_history=True)
+    assert result.test_score is not None
     assert result.test_score > 50
     assert result.history[-1]["edges"] > 0
     assert "intra_edges" not in result.history[-1]
@@ -405,7 +408,8 @@ def test_without_sampling_the_history_counts_no_edges_and_the_graph_has_all_pair
 ) -> None:
     result = train(task, config_of(variant="no-sampling"), keep_history=True)
     assert "edges" not in result.history[-1]
-    graph, run = result.run.sample_graph(), run_of(result)
+    run = run_of(result)
+    graph = run.sample_graph()
     torch.testing.assert_close(graph.edge_weight, run.edge_probabilities(graph.edge_index))
     listed = torch.zeros(NUM_NODES, NUM_NODES)
     listed[graph.edge_index[0], graph.edge_index[1]] = 1
@@ -749,7 +753,10 @@ def test_a_classifier_that_breaks_in_its_pretraining_is_an_error_with_the_epoch(
         model = ModelSpec.of(MODELS.config_type("gcn")(hidden=8)).build(
             task.in_features, task.num_classes
         )
-        nn.init.constant_(model.layers[0].weight, math.inf)
+        assert isinstance(model, GCN)
+        first = model.layers[0]
+        assert isinstance(first, Linear)
+        nn.init.constant_(first.weight, math.inf)
         return model
 
     method = GAugO(config_of())

@@ -116,11 +116,16 @@ def test_a_sample_is_refused_before_it_is_drawn_where_it_would_not_fit(
 
 def test_a_fitted_attention_draws_graphs_that_fit_without_it(free: Free, tmp_path: Path) -> None:
     data = planted_graph(SyntheticConfig(num_nodes=60, num_classes=3, degree=5.0))
-    short = {"epochs": 2, "pretrain_predictor_epochs": 2, "pretrain_classifier_epochs": 2}
+    short: dict[str, Any] = {
+        "epochs": 2,
+        "pretrain_predictor_epochs": 2,
+        "pretrain_classifier_epochs": 2,
+    }
     fitted = GAugO(model="gat", alpha=0.3, **short).fit(data)
     fitted.save(tmp_path / "model")
     free(1000 * edge_bytes())
     loaded = gaug.load(tmp_path / "model")
+    assert isinstance(loaded, type(fitted))
     assert torch.equal(fitted.sample_graph(1).edge_index, loaded.sample_graph(1).edge_index)
 
 
@@ -130,7 +135,11 @@ def test_training_stops_with_the_figures_where_samples_grow_too_large(
 ) -> None:
     data = planted_graph(SyntheticConfig(num_nodes=60, num_classes=3, degree=5.0))
     split = make_split(data, "stratified").apply(data)
-    short = {"epochs": 3, "pretrain_predictor_epochs": 2, "pretrain_classifier_epochs": 2}
+    short: dict[str, Any] = {
+        "epochs": 3,
+        "pretrain_predictor_epochs": 2,
+        "pretrain_classifier_epochs": 2,
+    }
     method = GAugO(model=model, alpha=0.3, **short)
     # The graph itself has 150 edges, of which 105 are kept on average.
     free(100 * edge_bytes(method.model))
@@ -159,7 +168,11 @@ def test_no_tensor_of_a_run_has_a_number_for_each_pair(model: str, variant: str)
     """A fit and its judgement: the largest are tiles of pairs and the edges of samples."""
     data = planted_graph(SyntheticConfig(num_nodes=2000, num_classes=3, degree=5.0))
     split = make_split(data, "stratified").apply(data)
-    short = {"epochs": 2, "pretrain_predictor_epochs": 2, "pretrain_classifier_epochs": 1}
+    short: dict[str, Any] = {
+        "epochs": 2,
+        "pretrain_predictor_epochs": 2,
+        "pretrain_classifier_epochs": 1,
+    }
     with Largest() as made:
         alpha = 0.05 if variant == "full" else 0.6
         GAugO(model=model, hidden=16, variant=variant, alpha=alpha, **short).fit(split)

@@ -18,6 +18,7 @@ from gaug.graph import attention
 from gaug.graph.adjacency import Adjacency
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.sampled_adjacency import DenseSample, Interpolated
+from gaug.models.gat import AttentionLayer
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
 from gaug.training.loop import apply_model
@@ -88,7 +89,7 @@ def test_without_a_sample_every_rule_is_that_of_the_matrix_of_probabilities(
         )
         outputs = [graph.sum(h), graph.symmetric(h), graph.mean(h), graph.mean(h, 2.0)]
         values.append([*outputs, graph.degrees()])
-        loss = sum((output.tanh() * weights).sum() for output in outputs)
+        loss = torch.stack([(output.tanh() * weights).sum() for output in outputs]).sum()
         grads.append(torch.autograd.grad(loss, [z, h]))
     torch.testing.assert_close(values[0], values[1])
     torch.testing.assert_close(grads[0], grads[1])
@@ -119,6 +120,7 @@ class UserModule(nn.Module):
 
 def plain_attention(layer: nn.Module, x: Tensor, weight: Tensor) -> Tensor:
     """One head of attention over all pairs, each exponential times its weight.  [N, out]"""
+    assert isinstance(layer, AttentionLayer)
     z = x @ layer.linear.weight
     target, source = z @ layer.from_target[0], z @ layer.from_source[0]
     scores = torch.nn.functional.leaky_relu(target + source.t(), 0.2).exp() * weight
