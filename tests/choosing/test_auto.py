@@ -1,18 +1,37 @@
+"""A method chosen on validation nodes and fitted; the test nodes are looked at once, at the end."""
+
 from __future__ import annotations
 
 import itertools
-from types import SimpleNamespace
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
-from gaug import SplitConfig, SyntheticConfig, auto, load_graph, make_split, planted_graph
-from gaug.choosing import auto as automatic
+from gaug import (
+    SplitConfig,
+    Store,
+    SyntheticConfig,
+    auto,
+    execute,
+    load_graph,
+    make_split,
+    open_graph,
+    planted_graph,
+)
+from gaug.choosing import candidates as candidates_module
+from gaug.choosing.auto import choose_method
 from gaug.choosing.candidates import CANDIDATES, DROPEDGE, FEATURES, GAUG_O, NONE
-from gaug.choosing.scores import validate_repeatedly
 from gaug.errors import ConfigError, TrainingError
+from gaug.runs.plan import Plan
+from gaug.training.run import PreparedRuns
+
+NAMES = [str(candidate) for candidate in (NONE, *CANDIDATES)]
 
 
 @pytest.fixture
@@ -40,80 +59,83 @@ class Module(torch.nn.Module):
 
 
 def test_where_features_know_better_gaug_m_is_chosen_and_fitted(noisy: Data):
-    result = auto(noisy, runs=2, epochs=20)
-    choice = result.choice
-    assert [trial.candidate for trial in choice.trials] == list(CANDIDATES)
-    assert choice.chosen.candidate is FEATURES
-    assert choice.chosen.scores.clearly_above(choice.plain.scores)
+    result = auto(noisy, trial_runs=2, epochs=20)
+    comparison = result.comparison
+    assert [trial.name for trial in comparison.trials] == NAMES
+    assert comparison.chosen.name == str(FEATURES)
+    assert comparison.chosen.scores.clearly_above(comparison.plain.scores)
     # The classifier is the first run of the trial, and the only thing that was tested.
-    assert result.classifier.summary.val_score == choice.chosen.scores.values[0]
+    assert result.classifier.summary.val_score == comparison.chosen.scores.values[0]
     predicted = result.classifier.predict(noisy)[noisy.test_mask]
     right = (predicted == noisy.y[noisy.test_mask]).double().mean()
     assert result.test_score == pytest.approx(100 * float(right))
     assert result.augmented.added_edges.size(1) == int(0.5 * noisy.num_edges / 2)
-    assert "Chose gaug-m predictor=features" in str(result)
+    assert "The best is gaug-m predictor=features" in str(result)
+    assert f"Chosen: {FEATURES}" in str(result)
     assert "Test micro-F1" in str(result)
 
 
 def test_labels_of_test_nodes_make_no_difference_to_the_choice(noisy: Data):
     other = noisy.clone()
     other.y[noisy.test_mask] = (noisy.y[noisy.test_mask] + 1) % 3
-    one, two = (auto(graph, runs=1, epochs=3, seed=5) for graph in (noisy, other))
-    assert [t.scores for t in one.choice.trials] == [t.scores for t in two.choice.trials]
+    one, two = (auto(graph, trial_runs=1, epochs=3, seed=5) for graph in (noisy, other))
+    assert [t.scores for t in one.comparison.trials] == [t.scores for t in two.comparison.trials]
     assert torch.equal(one.classifier.predict(noisy), two.classifier.predict(noisy))
     assert one.test_score != two.test_score
 
 
 def test_where_nothing_helps_the_graph_stays_as_it_is():
     data = load_graph("karate")
-    result = auto(data, runs=1, epochs=5)
-    assert not result.choice.helps
+    result = auto(data, trial_runs=1, epochs=5)
+    assert not result.comparison.helps
     assert result.augmented is data
     assert result.classifier.fitted.method.name == "none"
     assert result.test_score is None
-    assert [left.candidate for left in result.choice.omissions] == [FEATURES]
+    assert [left.name for left in result.comparison.left_out] == [str(FEATURES)]
 
 
 def test_a_budget_that_is_spent_leaves_no_augmentation_alone(noisy: Data):
-    result = auto(noisy, time_budget=1e-9, runs=1, epochs=2)
-    assert [trial.candidate for trial in result.choice.trials] == [NONE]
-    assert len(result.choice.omissions) == len(CANDIDATES) - 1
-    assert "longer time budget" in str(result)
+    result = auto(noisy, time_budget=1e-9, trial_runs=1, epochs=2)
+    assert [trial.name for trial in result.comparison.trials] == ["none"]
+    assert [left.name for left in result.comparison.left_out] == NAMES[1:]
+    assert "Nothing was tried to its end but no augmentation." in str(result)
 
 
 def test_a_trial_is_stopped_when_the_time_is_over(noisy, monkeypatch: pytest.MonkeyPatch):
     ticks = itertools.count()  # a clock that moves a second each time somebody looks
-    monkeypatch.setattr(automatic, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
-    result = auto(noisy, time_budget=25.0, runs=1, epochs=12)
-    reasons = {str(left.candidate): left.reason for left in result.choice.omissions}
-    assert result.choice.plain.candidate is NONE
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
+    result = auto(noisy, time_budget=25.0, trial_runs=1, epochs=12)
+    reasons = {left.name: left.failure for left in result.comparison.left_out}
+    assert result.comparison.plain.name == "none"
     assert reasons[str(FEATURES)] == "the time was over before its end"
     assert reasons["gaug-o"] == "no time was left"
-    assert len(result.choice.trials) + len(reasons) == len(CANDIDATES)
+    assert len(result.comparison.trials) + len(reasons) == len(NAMES)
 
 
 def test_what_cannot_end_in_time_is_not_begun(noisy, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(automatic, "_PAIRS_A_SECOND", 1.0)
-    tried = [trial.candidate for trial in auto(noisy, runs=1, epochs=2).choice.trials]
-    assert tried == [NONE, DROPEDGE]
+    monkeypatch.setattr(candidates_module, "_PAIRS_PER_SECOND", 1.0)
+    tried = [trial.name for trial in auto(noisy, trial_runs=1, epochs=2).comparison.trials]
+    assert tried == [str(NONE), str(DROPEDGE)]
 
 
 def test_a_method_whose_training_fails_is_left_out(noisy, monkeypatch: pytest.MonkeyPatch):
-    def fail(task, model, method, *arguments, **options):
-        if method.config == GAUG_O.config:
-            raise TrainingError("The loss became nan.")
-        return validate_repeatedly(task, model, method, *arguments, **options)
+    train = PreparedRuns.train
 
-    monkeypatch.setattr(automatic, "validate_repeatedly", fail)
-    choice = auto(noisy, runs=1, epochs=2).choice
-    assert [(left.candidate, left.reason) for left in choice.omissions] == [
-        (GAUG_O, "training failed: The loss became nan.")
+    def fail(prepared: PreparedRuns, run: int, **options: Any) -> Any:
+        if prepared.method.config == GAUG_O.config:
+            raise TrainingError("The loss became nan.")
+        return train(prepared, run, **options)
+
+    monkeypatch.setattr(PreparedRuns, "train", fail)
+    comparison = auto(noisy, trial_runs=1, epochs=2).comparison
+    assert [(left.name, left.failure) for left in comparison.left_out] == [
+        (str(GAUG_O), "The loss became nan.")
     ]
 
 
-def test_a_module_of_a_user_and_progress(noisy: Data):
+def test_a_user_defined_module_and_progress(noisy: Data):
     shares: list[float] = []
-    result = auto(noisy, model=Module, runs=1, epochs=2, on_progress=shares.append)
+    result = auto(noisy, model=Module, trial_runs=1, epochs=2, on_progress=shares.append)
     assert result.classifier.fitted.model.factory is Module
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
@@ -125,10 +147,44 @@ def test_a_module_of_a_user_and_progress(noisy: Data):
         ({"model": "mlp"}, "an mlp looks at none"),
         ({"time_budget": 0.0}, "time_budget must be above 0"),
         ({"time_budget": float("nan")}, "time_budget must be above 0"),
-        ({"runs": 0}, "runs must be at least 1"),
+        ({"trial_runs": 0}, "trial_runs must be at least 1"),
         ({"drop_fraction": 0.5}, "drop_fraction"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options, message):
     with pytest.raises(ConfigError, match=message):
         auto(load_graph("karate"), **options)
+
+
+def test_a_name_a_loaded_graph_and_a_data_give_the_same():
+    graphs = ("karate", open_graph("karate"), load_graph("karate"))
+    results = [auto(graph, trial_runs=1, epochs=2, seed=1) for graph in graphs]
+    scores = [[trial.scores for trial in result.comparison.trials] for result in results]
+    assert scores[0] == scores[1] == scores[2]
+    assert len({result.comparison.chosen.name for result in results}) == 1
+
+
+def test_a_split_that_is_asked_for_is_used():
+    half = SplitConfig(train_fraction=0.3, val_fraction=0.3)
+    result = auto("karate", trial_runs=1, epochs=2, split="stratified", split_config=half)
+    expected = make_split(load_graph("karate"), "stratified", half)
+    assert result.comparison.plain.scores.num_nodes == expected.val.numel()
+    assert result.test_score is not None
+
+
+def test_the_choice_does_not_depend_on_the_workers_and_goes_on_record(noisy, tmp_path: Path):
+    plan = Plan.of(noisy, settings=["epochs=2"])
+    with closing(Store(str(tmp_path / "runs.sqlite"))) as store:
+        one = choose_method(plan, runs=1, store=store)
+        records = store.all()
+        assert len(records) == len(NAMES)
+        assert {record.test_score for record in records} == {None}
+        again = choose_method(plan, runs=1, store=store)
+        assert len(store.all()) == len(NAMES)
+        # The test score of what was chosen is read from its trial, and of nothing else.
+        chosen = execute(one.chosen.plan, runs=1, store=store, resume=True)
+        tested = [record.id for record in store.all() if record.test_score is not None]
+        assert tested == [chosen[0].id]
+    assert [trial.scores for trial in one.trials] == [trial.scores for trial in again.trials]
+    spread = auto(noisy, trial_runs=1, epochs=2, workers=2).comparison
+    assert [trial.scores for trial in one.trials] == [trial.scores for trial in spread.trials]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections import deque
@@ -106,9 +107,6 @@ class CandidateList(Proposer):
         task: Its graph.
         candidates: What to try, in this order.
         deadline: When to stop, on the clock of `time.monotonic`.
-
-    Attributes:
-        left_out: Candidates that were not proposed, with the reason.
     """
 
     def __init__(
@@ -121,14 +119,14 @@ class CandidateList(Proposer):
         self.plan = plan
         self.num_nodes = task.adjacency.num_nodes
         self.deadline = deadline
-        self.left_out: list[Trial] = []
+        self._left_out: list[Trial] = []
         self._waiting: deque[Candidate] = deque()
         for candidate in candidates:
             reason = unsuitable(candidate, task)
             if reason is None:
                 self._waiting.append(candidate)
             else:
-                self._leave_out(candidate, reason)
+                self._left_out.append(self._failed(candidate, reason))
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -141,12 +139,17 @@ class CandidateList(Proposer):
             if left > candidate.least_seconds(self.num_nodes, self.plan.training):
                 return [candidate.trial(self.plan)]
             reason = "it would take longer than the time left" if left > 0 else "no time was left"
-            self._leave_out(candidate, reason)
+            self._left_out.append(self._failed(candidate, reason))
         return []
 
-    def _leave_out(self, candidate: Candidate, reason: str) -> None:
-        trial = candidate.trial(self.plan)
-        self.left_out.append(Trial(trial.name, trial.plan, trial.settings, failure=reason))
+    @property
+    def left_out(self) -> list[Trial]:
+        """Candidates that were not proposed, with the reason."""
+        waiting = [self._failed(candidate, "no time was left") for candidate in self._waiting]
+        return [*self._left_out, *waiting]
+
+    def _failed(self, candidate: Candidate, reason: str) -> Trial:
+        return dataclasses.replace(candidate.trial(self.plan), failure=reason)
 
 
 def unsuitable(candidate: Candidate, task: Task) -> str | None:
