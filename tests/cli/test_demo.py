@@ -1,23 +1,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
-from gaug.runs.plan import mean_and_spread
-from gaug.studies import figure1
+from gaug.runs.summary import mean_and_spread
+from tests.studies.test_figure1 import reference_scores
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PAPER = ("92.4", "90.4", "91.0", "98.6", "95.6")
-
-
-@pytest.fixture
-def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*arguments: Any, **options: Any) -> Any:
-        pytest.fail("a run was trained")
-
-    monkeypatch.setattr(figure1, "train_run", refuse)
 
 
 def test_it_draws_the_picture_and_prints_the_paper_s_figures_beside_ours(gaug, tmp_path):
@@ -29,9 +20,9 @@ def test_it_draws_the_picture_and_prints_the_paper_s_figures_beside_ours(gaug, t
     for number in PAPER:
         assert number in result.out
     assert str(path) in result.out
-    for variant in figure1.run_figure1(2, 0).variants:
-        (row,) = [line for line in result.out.splitlines() if line.strip().startswith(variant.name)]
-        assert mean_and_spread(variant.original) in row
+    for name, (_, original) in reference_scores(2, seed=0).items():
+        (row,) = [line for line in result.out.splitlines() if line.startswith(f"| {name} |")]
+        assert mean_and_spread(original) in row
 
 
 def test_json_gives_every_score_and_the_paper_s(gaug, tmp_path):
@@ -47,9 +38,15 @@ def test_json_gives_every_score_and_the_paper_s(gaug, tmp_path):
         "gaug-m": 94.3,
         "omniscient": 95.6,
     }
-    for variant in figure1.run_figure1(2, 5).variants:
-        assert rows[variant.name.lower()]["original"] == variant.original
-        assert rows[variant.name.lower()]["modified"] == variant.modified
+    for name, (modified, original) in reference_scores(2, seed=5).items():
+        assert rows[name.lower()]["original"] == original
+        assert rows[name.lower()]["modified"] == modified
+
+
+def test_it_leaves_nothing_but_its_picture(gaug, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert gaug("demo", "--runs", "1").code == 0
+    assert [file.name for file in tmp_path.iterdir()] == ["gaug-demo.png"]
 
 
 @pytest.mark.parametrize("name", ["figure.gif", "figure", "figure.png.zip"])

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+import csv
+import json
 from contextlib import closing
 
 import pytest
 
 from gaug.data.catalog import readers
 from gaug.data.catalog.entries import CATALOG, Entry
-from gaug.runs import execute as runs
 from gaug.runs.store import Store
-from gaug.studies import figure5, published, table3
-from tests.cli.conftest import refuse_training
+from gaug.studies import figure5, table2, table3
 
 CELL = ("reproduce", "table2", "--graphs", "cora", "--models", "gcn", "--methods", "none")
+
+ENDINGS = {"markdown": "md", "latex": "tex", "csv": "csv", "json": "json"}
 
 
 @pytest.fixture(autouse=True)
@@ -44,10 +46,10 @@ def test_the_table_says_which_command_made_it(gaug, tmp_path):
     assert f"gaug {' '.join(CELL)} --runs 1 --data-root '{tmp_path}/with space'" in result.out
 
 
-def test_a_second_call_trains_nothing_and_gives_the_same_table(gaug, tmp_path, monkeypatch):
+def test_a_second_call_trains_nothing_and_gives_the_same_table(gaug, tmp_path, request):
     arguments = (*CELL, "--runs", "2", "--data-root", str(tmp_path))
     first = gaug(*arguments)
-    monkeypatch.setattr(runs, "train_run", refuse_training)
+    request.getfixturevalue("no_training")
     second = gaug(*arguments)
     assert second.code == 0
     assert second.out == first.out
@@ -79,26 +81,36 @@ def test_a_method_s_settings_are_chosen_on_validation_and_told(gaug, tmp_path):
     ("arguments", "message"),
     [
         (["figure2", "--runs", "0"], "runs must be at least 1, got 0."),
-        (["figure2", "--out", "figure.jpeg"], "The picture must be .png, .svg or .pdf"),
+        (
+            ["figure2", "--out", "figure.jpeg"],
+            "figure.jpeg must end in .md, .tex, .csv, .json, .png, .svg or .pdf.",
+        ),
+        (["table3", "--out", "a.png"], "a.png must end in .md, .tex, .csv or .json."),
         (
             ["table9"],
-            "Unknown table or figure 'table9'. Choose from: figure2, figure5, table2, table3.",
+            "Unknown table or figure 'table9'. Choose from: figure1, figure2, figure5, table2,",
         ),
         (["figure5", "--runs", "0"], "runs must be at least 1, got 0."),
-        (["figure5", "--out", "figure.jpeg"], "The picture must be .png, .svg or .pdf"),
+        (["figure5", "--out", "figure.jpeg"], "figure.jpeg must end in .md, .tex, .csv, .json,"),
         (
             ["table3", "--models", "mlp"],
             "Unknown model 'mlp'. Choose from: gat, gcn, gsage, jknet.",
         ),
         (["table3", "--runs", "0"], "runs must be at least 1, got 0."),
         (
-            [*CELL[1:-1], "dropedge", "--published"],
+            [*CELL[1:-1], "dropedge", "--settings", "published"],
             "There are no published settings for dropedge with gcn on cora.",
         ),
         (["table2", "--graphs", "cora,corra"], "Unknown graph 'corra'. Choose from:"),
         (["table2", "--models", "gnc"], "Unknown model 'gnc'. Choose from:"),
         (["table2", "--methods", "drop"], "Unknown method 'drop'. Choose from:"),
         (["table2", "--graphs", ","], "Unknown graph ','. Choose from:"),
+        (["table2", "--settings", "best"], "Unknown settings 'best'. Choose from: default,"),
+        (["table3", "--settings", "search"], "table3 takes settings published or default, got"),
+        (["table2", "--format", "html"], "Unknown format 'html'. Choose from: csv, json,"),
+        (["figure2", "--graphs", "cora"], "figure2 has no graphs to choose from. Leave them out."),
+        (["table2", "--models", "mlp", "--methods", "bgcn"], "No cell is chosen: an MLP uses"),
+        ([*CELL[1:], "--time-budget", "inf"], "time_budget must be above 0 and finite, got inf."),
         ([*CELL[1:], "--seed", "-1"], "seed must be at least 0, got -1."),
         ([*CELL[1:], "--runs", "0"], "runs must be at least 1, got 0."),
         ([*CELL[1:], "--trial-runs", "0"], "trial_runs must be at least 1, got 0."),
@@ -136,7 +148,7 @@ def test_a_table_that_cannot_be_written_is_one_line_and_keeps_the_runs(gaug, tmp
 
 def test_figure_2_counts_edges_by_kind_and_draws_them(gaug, tmp_path):
     picture, table = tmp_path / "figure2.png", tmp_path / "figure2.md"
-    arguments = ("--out", str(picture), "--table", str(table), "--data-root", str(tmp_path))
+    arguments = ("--out", str(picture), "--out", str(table), "--data-root", str(tmp_path))
     result = gaug("reproduce", "figure2", "--runs", "1", *arguments)
     assert result.code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -152,7 +164,7 @@ def test_figure_2_counts_edges_by_kind_and_draws_them(gaug, tmp_path):
 @pytest.fixture
 def _short_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     short = {"alpha": 0.3, "pretrain_predictor_epochs": 3, "pretrain_classifier_epochs": 2}
-    for module in (published, table3, figure5):
+    for module in (table2, table3, figure5):
         monkeypatch.setattr(
             module,
             "published_settings",
@@ -162,8 +174,8 @@ def _short_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_short_settings")
 def test_published_settings_are_taken_and_told(gaug, tmp_path):
-    cell = (*CELL[:-1], "gaug-o", "--published", "--runs", "1", "--data-root", str(tmp_path))
-    result = gaug(*cell)
+    cell = (*CELL[:-1], "gaug-o", "--settings", "published", "--runs", "1")
+    result = gaug(*cell, "--data-root", str(tmp_path))
     assert result.code == 0
     assert "| cora | GCN | GAug-O | `alpha=0.3 " in result.out
     assert "| published |" in result.out
@@ -201,20 +213,77 @@ def test_table_3_has_every_variant_with_the_paper_s_number(gaug, tmp_path):
 @pytest.mark.usefixtures("_short_settings")
 def test_figure_5_shows_the_history_of_joint_training(gaug, tmp_path):
     picture, table = tmp_path / "figure5.svg", tmp_path / "figure5.md"
-    command = ("reproduce", "figure5", "--runs", "2", "--epochs", "3", "--workers", "1")
+    command = ("reproduce", "figure5", "--runs", "2", "--workers", "1")
     result = gaug(
-        *command, "--data-root", str(tmp_path), "--out", str(picture), "--table", str(table)
+        *command, "--data-root", str(tmp_path), "--out", str(picture), "--out", str(table)
     )
     assert result.code == 0
     assert "Edges of the sampled graphs" in picture.read_text(encoding="utf-8")
     with closing(Store()) as store:
         histories = [record.history for record in store.all()]
-    assert [len(history) for history in histories] == [5, 5]  # two of pretraining
+    assert [len(history) for history in histories] == [102, 102]  # two of pretraining
     joint = [history[2] for history in histories]
     edges = sum(row["edges"] for row in joint) / 2
     share = sum(row["intra_edges"] / row["edges"] for row in joint) / 2
     lines = table.read_text(encoding="utf-8").splitlines()
+    rows = [[field.strip() for field in line.split("|")[1:-1]] for line in lines if "|" in line]
     # The club has 78 friendships, 67 of them within a faction.
-    assert "| original graph | 78 | 85.9% | | | |" in lines
-    assert any(line.startswith(f"| 1 | {edges:,.0f} | {share:.1%} | ") for line in lines)
-    assert sum(line.startswith(("| 1 |", "| 2 |", "| 3 |")) for line in lines) == 3
+    assert ["original graph", "78", "85.9%", "", "", ""] in rows
+    assert [row[1:3] for row in rows if row[0] == "1"] == [[f"{edges:,.0f}", f"{share:.1%}"]]
+    assert [int(row[0]) for row in rows[3:]] == [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100]
+
+
+@pytest.mark.usefixtures("_short_settings")
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("published", "the settings that the paper's authors published"),
+        ("default", "its defaults"),
+    ],
+)
+def test_figure_5_says_whose_settings_it_has(gaug, tmp_path, monkeypatch, settings, words):
+    monkeypatch.setattr(figure5.Figure5.__init__, "__defaults__", (2,))
+    result = gaug(
+        "reproduce", "figure5", "--runs", "1", "--settings", settings, "--data-root", tmp_path
+    )
+    assert result.code == 0
+    assert f"GAug-O with {words}:" in result.out
+
+
+def test_every_format_is_printed_and_written_by_its_ending(gaug, tmp_path):
+    paths = {form: tmp_path / f"table.{end}" for form, end in ENDINGS.items()}
+    outs = [part for path in paths.values() for part in ("--out", path)]
+    for form, path in paths.items():
+        arguments = (*CELL, "--runs", "1", "--data-root", tmp_path, *outs, "--format", form)
+        result = gaug(*arguments)
+        assert result.code == 0
+        assert result.out == path.read_text(encoding="utf-8")
+    (score,) = scores()
+    (row,) = json.loads(paths["json"].read_text(encoding="utf-8"))["rows"]
+    assert row["cora"]["mean"] == score
+    header, first = csv.reader(paths["csv"].read_text(encoding="utf-8").splitlines())
+    assert float(dict(zip(header, first, strict=True))["cora mean"]) == score
+    assert f"GCN & original & {score:.1f} (81.6)" in paths["latex"].read_text(encoding="utf-8")
+
+
+def test_when_the_time_is_over_what_is_there_is_drawn_and_the_rest_told(gaug, tmp_path):
+    gaug(*CELL, "--runs", "1", "--data-root", tmp_path)
+    (score,) = scores()
+    both = (*CELL[:4], "--models", "gcn,gat", "--methods", "none")
+    result = gaug(*both, "--runs", "2", "--data-root", tmp_path, "--time-budget", "1e-9")
+    assert result.code == 0
+    assert f"| GCN | original | {score:.1f} (81.6) |" in result.out
+    assert "| GAT | original | failed |" in result.out
+    assert "cora, gcn, none: 1 of 2 runs in the time given" in result.out
+    assert "cora, gat, none: 0 of 2 runs in the time given" in result.out
+
+
+def test_figure_1_is_that_of_the_demo(gaug, tmp_path):
+    picture = tmp_path / "figure1.png"
+    shown = gaug("reproduce", "figure1", "--runs", "2", "--format", "json", "--out", picture)
+    rows = {row["graph"]: row for row in json.loads(shown.out)["rows"]}
+    demo = json.loads(gaug("demo", "--runs", "2", "--json", "--out", tmp_path / "demo.png").out)
+    for variant in demo["variants"]:
+        row = next(row for name, row in rows.items() if name.lower() == variant["graph"])
+        assert row["tested on original"]["mean"] == pytest.approx(sum(variant["original"]) / 2)
+    assert picture.read_bytes().startswith(b"\x89PNG")

@@ -1,125 +1,200 @@
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
+from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
 import pytest
-from gaug.studies.conditions import Conditions, authors_split
 
-from gaug.data.catalog import readers
-from gaug.data.catalog.entries import CATALOG, Entry
+from gaug.data.catalog.entries import CATALOG
+from gaug.drawing.table import Scores, Table, render
+from gaug.errors import ConfigError
 from gaug.methods import registry as methods
 from gaug.models import registry as models
-from gaug.runs import execute as runs
+from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
-from gaug.runs.store import Store
-from gaug.studies.table2 import (
-    GRAPHS,
-    METHODS,
-    MODELS,
-    SLOW_RUN_SECONDS,
-    SLOW_RUNS,
-    Cell,
-    CellResult,
-    run_cell,
-    table2_cells,
-)
+from gaug.studies.engine import run_cells
+from gaug.studies.paper import table2_score
+from gaug.studies.scope import StudyOptions
+from gaug.studies.study import Cell, CellResult, paper_plan
+from gaug.studies.table2 import SEARCHES, Table2
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store(str(tmp_path / "runs.sqlite"))) as opened:
-        yield opened
+def cells(**options: Any) -> list[Cell]:
+    return Table2().cells(StudyOptions(**options))
 
 
-@pytest.fixture
-def _club_for_cora(monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in = Entry("cora", "", "", (), readers.read_karate, "as-is", "stratified", "embedded")
-    monkeypatch.setitem(CATALOG, "cora", stand_in)
+def one_cell(model: str = "gcn", method: str = "none", **options: Any) -> list[Cell]:
+    return cells(graphs=["cora"], models=[model], methods=[method], **options)
+
+
+def result(graph: str, model: str, method: str, *scores: float, day: int = 1) -> CellResult:
+    records = [
+        RunRecord(
+            run=run,
+            test_score=score,
+            seconds=1.0,
+            peak_memory_mb=1.0,
+            created=datetime(2024, 5, day, 12),
+            versions={"gaug": "1.2.3", "torch": "4.5.6"},
+        )
+        for run, score in enumerate(scores)
+    ]
+    plan = paper_plan(graph, model, method, {}, StudyOptions())
+    return CellResult(Cell((graph, model, method), plan, range(len(scores))), records)
+
+
+def table(*results: CellResult) -> Table:
+    return Table2().table(results, Graphs())
+
+
+def rows(found: Table) -> list[list[str]]:
+    return [[str(value or "–") for value in row] for row in found.rows]
 
 
 def test_every_graph_model_and_method_of_the_table_is_known():
-    assert set(GRAPHS) <= set(CATALOG)
-    assert set(MODELS) == set(models.MODELS)
-    assert set(METHODS) <= set(methods.METHODS)
+    scope = Table2.scope
+    assert set(scope.graphs) <= set(CATALOG)
+    assert set(scope.models) == set(models.MODELS)
+    assert set(scope.methods) == set(SEARCHES) <= set(methods.METHODS)
 
 
 def test_cells_go_graph_by_graph_and_an_mlp_has_one_a_graph():
-    cells = table2_cells(["cora", "ppi"], ["gcn", "mlp"], ["none", "dropedge"])
-    assert cells == [
-        Cell("cora", "gcn", "none"),
-        Cell("cora", "gcn", "dropedge"),
-        Cell("cora", "mlp", "none"),
-        Cell("ppi", "gcn", "none"),
-        Cell("ppi", "gcn", "dropedge"),
-        Cell("ppi", "mlp", "none"),
+    found = cells(graphs=["cora", "ppi"], models=["gcn", "mlp"], methods=["none", "dropedge"])
+    assert [cell.key for cell in found] == [
+        ("cora", "gcn", "none"),
+        ("cora", "gcn", "dropedge"),
+        ("cora", "mlp", "none"),
+        ("ppi", "gcn", "none"),
+        ("ppi", "gcn", "dropedge"),
+        ("ppi", "mlp", "none"),
     ]
+    for cell in found:
+        plan = cell.plan
+        assert (plan.graph.graph, plan.model.name, plan.method.name) == cell.key
+        assert list(cell.runs) == list(range(30))
+
+
+def test_an_mlp_with_a_method_is_no_cell():
+    with pytest.raises(ConfigError, match="No cell is chosen"):
+        one_cell("mlp", "dropedge")
+
+
+def test_settings_are_searched_by_default_or_as_they_are_asked_for():
+    (searched,) = one_cell("gcn", "gaug-o")
+    (default,) = one_cell("gcn", "gaug-o", settings="default")
+    (published,) = one_cell("gcn", "gaug-o", settings="published")
+    assert (searched.stages, searched.settings) == (SEARCHES["gaug-o"], {})
+    assert (default.stages, default.settings) == ((), {})
+    assert published.stages == ()
+    assert published.settings["beta"] == 0.8
+    assert published.plan.config["method"]["beta"] == 0.8
+
+
+@pytest.mark.parametrize("method", SEARCHES)
+def test_everything_that_is_searched_is_a_setting(method):
+    (cell,) = one_cell("gcn", method)
+    for stage in cell.stages:
+        for values in stage.combinations():
+            for others in stage.over:
+                settings = values | others
+                cell.plan.with_settings([f"{name}={value}" for name, value in settings.items()])
 
 
 def test_a_cell_knows_the_paper_s_score_where_there_is_one():
-    assert Cell("cora", "gcn", "none").paper == (81.6, 0.7)
-    assert Cell("pubmed", "gcn", "none").paper is None
-    assert Cell("cora", "mlp", "none").paper is None
+    assert table2_score("cora", "gcn", "none") == (81.6, 0.7)
+    assert table2_score("pubmed", "gcn", "none") is None
+    assert table2_score("cora", "mlp", "none") is None
 
 
 def test_mean_and_deviation_of_a_cell_agree_with_numpy():
     scores = [81.0, 82.5, 80.0]
-    records = [RunRecord(test_score=score, seconds=1.0, peak_memory_mb=1.0) for score in scores]
-    result = CellResult(Cell("cora", "gcn", "none"), records)
-    assert result.mean == pytest.approx(np.mean(scores))
-    assert result.deviation == pytest.approx(np.std(scores, ddof=1))
+    (row,) = table(result("cora", "gcn", "none", *scores)).rows
+    shown = row[-1]
+    assert isinstance(shown, Scores)
+    assert shown.mean == pytest.approx(np.mean(scores))
+    assert shown.deviation == pytest.approx(np.std(scores, ddof=1))
+
+
+def test_ours_stands_with_its_deviation_beside_the_paper_s_mean():
+    found = table(
+        result("cora", "gcn", "none", 80.0, 84.0),
+        result("ppi", "gcn", "none", 43.0, 43.0),
+        result("cora", "jknet", "dropedge", 80.04, 80.04, 80.04),
+        result("ppi", "jknet", "dropedge", 46.0),
+    )
+    assert found.header == ["model", "method", "cora", "ppi"]
+    assert rows(found) == [
+        ["GCN", "original", "82.0 ± 2.8 (81.6)", "43.0 ± 0.0 (43.4)"],
+        ["JK-Net", "DropEdge", "80.0 ± 0.0 (80.4)", "46.0 (46.3)"],
+    ]
+
+
+def test_a_cell_that_the_paper_does_not_have_shows_ours_alone():
+    found = table(result("pubmed", "gcn", "none", 78.0, 80.0))
+    assert rows(found) == [["GCN", "original", "79.0 ± 1.4"]]
+
+
+def test_a_cell_that_was_not_run_is_a_dash():
+    found = table(result("cora", "gcn", "none", 80.0), result("ppi", "mlp", "none", 40.0))
+    assert rows(found) == [
+        ["GCN", "original", "80.0 (81.6)", "–"],
+        ["MLP", "original", "–", "40.0"],
+    ]
+
+
+def test_a_cell_that_failed_says_so_in_its_place_and_why_below():
+    broken = result("cora", "gcn", "none")
+    broken = CellResult(broken.cell, failure="There was not enough memory.")
+    found = table(broken, result("ppi", "gcn", "none", 43.0))
+    assert rows(found) == [["GCN", "original", "failed", "43.0 (43.4)"]]
+    assert "cora, gcn, none: There was not enough memory." in found.notes
+
+
+def test_the_table_says_how_it_was_made():
+    text = render(
+        table(
+            result("cora", "gcn", "none", 80.0, 81.0, day=3),
+            result("ppi", "gcn", "none", 40.0, day=9),
+        ),
+        "markdown",
+    )
+    assert "over 1 or 2 runs" in text
+    assert "2024-05-09" in text
+    assert "gaug 1.2.3, torch 4.5.6" in text
+    assert "validation nodes" in text
+    assert text.endswith("\n")
+
+
+def test_records_of_this_session_and_of_the_store_go_together():
+    fresh = result("cora", "gcn", "none", 80.0)
+    fresh.records[0].created = datetime(2024, 5, 20, tzinfo=timezone.utc)
+    assert "2024-05-20" in " ".join(table(fresh, result("ppi", "gcn", "none", 40.0)).notes)
 
 
 @pytest.mark.usefixtures("_club_for_cora")
-def test_a_cell_takes_over_runs_on_record_and_does_the_others(store, tmp_path, monkeypatch):
-    cell = Cell("cora", "gcn", "none")
-    first = run_cell(cell, Conditions(store, 2, root=tmp_path))
-    second = run_cell(cell, Conditions(store, 3, root=tmp_path))
+def test_a_cell_takes_over_runs_on_record_and_does_the_others(store, trainings, tmp_path):
+    (first,) = run_cells(one_cell(runs=2, root=tmp_path), store=store, graphs=Graphs())
+    (second,) = run_cells(one_cell(runs=3, root=tmp_path), store=store, graphs=Graphs())
     assert [record.run for record in second.records] == [0, 1, 2]
     assert [record.id for record in second.records[:2]] == [record.id for record in first.records]
-    assert len(store.all()) == 3
-    monkeypatch.setattr(runs, "train_run", lambda *a, **k: pytest.fail("a run was trained"))
-    third = run_cell(cell, Conditions(store, 3, root=tmp_path))
-    assert third.mean == second.mean
-
-
-@pytest.mark.usefixtures("_club_for_cora")
-@pytest.mark.parametrize(("factor", "wanted"), [(1.0, SLOW_RUNS + 2), (1.01, SLOW_RUNS)])
-def test_a_cell_whose_run_takes_over_the_limit_gets_fewer_runs(
-    store, tmp_path, monkeypatch, factor, wanted
-):
-    def quick_run(job: Any, runs: Any, **options: Any) -> Any:
-        for run in runs:
-            yield run, dataclasses.replace(outcome, seconds=factor * SLOW_RUN_SECONDS)
-
-    outcome = runs.Outcome(
-        val_score=50.0,
-        test_score=50.0,
-        best_epoch=1,
-        epochs=1,
-        seconds=0.0,
-        peak_memory_mb=1.0,
-        history=None,
-        warning=None,
-    )
-    monkeypatch.setattr(runs, "repeat", quick_run)
-    cell = Cell("cora", "gcn", "none")
-    result = run_cell(cell, Conditions(store, SLOW_RUNS + 2, root=tmp_path))
-    assert len(result.records) == wanted
+    assert len(store.all()) == len(trainings) == 3
+    (third,) = run_cells(one_cell(runs=3, root=tmp_path), store=store, graphs=Graphs())
+    assert len(trainings) == 3
+    assert third.scores == second.scores
 
 
 def test_the_authors_split_is_used_where_the_data_folder_has_it(tmp_path):
-    assert authors_split("cora", tmp_path) == "public"
-    assert authors_split("flickr", tmp_path) == "random"
+    def split_of(graph: str) -> object:
+        return paper_plan(graph, "gcn", "none", {}, StudyOptions(root=tmp_path)).split
+
+    assert split_of("cora") == "public"
+    assert split_of("flickr") == "random"
     file = tmp_path / "splits" / "flickr.npz"
     file.parent.mkdir()
     np.savez(file, train=np.array([0]), val=np.array([1]), test=np.array([2]))
-    assert authors_split("flickr", tmp_path) == str(file)
-    assert authors_split("cora", tmp_path) == "public"
+    assert split_of("flickr") == str(file)
+    assert split_of("cora") == "public"
 
 
 @pytest.mark.usefixtures("_club_for_cora")
@@ -127,15 +202,15 @@ def test_the_authors_split_reaches_the_records(store, tmp_path):
     nodes = np.arange(34)
     (tmp_path / "splits").mkdir()
     np.savez(tmp_path / "splits" / "cora.npz", train=nodes[::3], val=nodes[1::3], test=nodes[2::3])
-    cell = Cell("cora", "mlp", "none")
-    result = run_cell(cell, Conditions(store, 1, root=tmp_path))
-    assert result.records[0].split == "cora"
+    cell = one_cell("mlp", runs=1, root=tmp_path)
+    (found,) = run_cells(cell, store=store, graphs=Graphs())
+    assert found.records[0].split == "cora"
 
 
 @pytest.mark.real
 def test_a_gcn_on_cora_comes_near_the_paper(store, data_root):
-    cell = Cell("cora", "gcn", "none")
-    result = run_cell(cell, Conditions(store, 3, root=data_root))
-    mean, deviation = cell.paper
+    cell = one_cell(runs=3, root=data_root)
+    (found,) = run_cells(cell, store=store, graphs=Graphs(data_root))
+    mean, deviation = table2_score("cora", "gcn", "none")
     # Three standard deviations of the paper's single runs, and no more.
-    assert abs(result.mean - mean) <= 3 * deviation
+    assert abs(np.mean(found.scores) - mean) <= 3 * deviation

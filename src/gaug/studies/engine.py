@@ -83,8 +83,9 @@ class _Work:
         self.seconds = {
             cell.key: known.get(_kind(cell), estimated_seconds(cell.plan)) for cell in cells
         }
-        self.done = 0.0
         self.runs_of = {cell.key: list(cell.runs) for cell in cells}
+        #: Runs that are done, those of trials included.
+        self.done = dict.fromkeys(self.found, 0.0)
 
     def run(self, on_work: OnWork) -> None:
         self.on_work = on_work
@@ -115,18 +116,21 @@ class _Work:
     def _search(self, cell: Cell) -> None:
         """Choose the settings of a cell on validation nodes."""
         grid = StagedGrid(cell.plan, cell.stages)
-        tried = min(self.trial_runs, len(cell.runs))
+        tried = self._runs_of_trials(cell)
         runner = TrialRunner(self.graphs, tried, self.executor, self.store, self.deadline)
-        before, share = self.done, self.seconds[cell.key] * tried
+
+        def tell(done: float) -> None:
+            self.done[cell.key] = tried * done
+            self._tell()
+
         try:
-            runner.run_all(grid, lambda done: self._tell(before + share * done))
+            runner.run_all(grid, tell)
         except GaugError as error:
-            self._change(cell, failure=str(error))
+            self._fail(cell, error)
             return
-        finally:
-            self.done = before + share * count_trials(cell.stages)
         if time.monotonic() > self.deadline:
             raise _OutOfTimeError
+        self.done[cell.key] = tried * count_trials(cell.stages)
         self._change(cell, settings=grid.chosen, trials=len(grid.trials))
 
     def _run_settled(self, cells: Sequence[Cell]) -> None:
@@ -150,7 +154,7 @@ class _Work:
         try:
             placed = self.graphs.place(plan)
         except GaugError as error:
-            self._change(cell, failure=str(error))
+            self._fail(cell, error)
             return
         numbers = {placed.identity(run): run for run in self.runs_of[cell.key]}
         found = self.store.find(list(numbers))
@@ -163,7 +167,6 @@ class _Work:
         for _, result in execute_all([request], store=self.store, graphs=self.graphs):
             assert not isinstance(result, GaugError)
             self._add(cell, result)
-            self.done += self.seconds[cell.key]
 
     def _run(self, cells: Sequence[Cell], most: int | None = None) -> None:
         """Run what cells lack, or so many of it at most."""
@@ -178,22 +181,22 @@ class _Work:
                 by_request[id(request)] = cell
                 requests.append(request)
         mean = _mean([self.seconds[cell.key] for cell in by_request.values()])
-        before = self.done
+        finished = 0
         results = execute_all(
             requests,
             executor=self.executor,
             store=self.store,
             graphs=self.graphs,
-            on_progress=lambda done: self._tell(before + mean * done),
+            on_progress=lambda done: self._tell(mean * (done - finished)),
         )
         try:
             for request, result in results:
                 cell = by_request[id(request)]
+                finished += 1
                 if isinstance(result, GaugError):
-                    self._change(cell, failure=str(result))
+                    self._fail(cell, result)
                 else:
                     self._add(cell, result)
-                self.done += self.seconds[cell.key]
         finally:
             results.close()
 
@@ -203,12 +206,18 @@ class _Work:
             return cell.plan
         return cell.plan.with_settings([f"{name}={value}" for name, value in settings.items()])
 
-    def _tell(self, done: float) -> None:
-        total = sum(
-            self.seconds[cell.key]
-            * (len(self.runs_of[cell.key]) + count_trials(cell.stages) * self.trial_runs)
-            for cell in self.cells
-        )
+    def _runs_of_trials(self, cell: Cell) -> int:
+        """Runs of each setting that a search tries for a cell."""
+        return min(self.trial_runs, len(cell.runs))
+
+    def _tell(self, under_way: float = 0.0) -> None:
+        """Tell how much is done, with the seconds of what is under way, and stop if it is time."""
+        done, total = under_way, 0.0
+        for cell in self.cells:
+            trials = count_trials(cell.stages) * self._runs_of_trials(cell)
+            planned = len(self.runs_of[cell.key]) + trials
+            done += self.seconds[cell.key] * min(self.done[cell.key], planned)
+            total += self.seconds[cell.key] * planned
         self.on_work(min(done, total), total)
         if time.monotonic() > self.deadline:
             raise _OutOfTimeError
@@ -216,6 +225,11 @@ class _Work:
     def _add(self, cell: Cell, record: RunRecord) -> None:
         records = [*self.found[cell.key].records, record]
         self._change(cell, records=sorted(records, key=lambda record: record.run))
+        self.done[cell.key] += 1
+
+    def _fail(self, cell: Cell, error: GaugError) -> None:
+        self._change(cell, failure=str(error))
+        self.done[cell.key] = math.inf  # nothing of it is left to do
 
     def _change(self, cell: Cell, **changes: object) -> None:
         self.found[cell.key] = dataclasses.replace(self.found[cell.key], **changes)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from gaug.graph.edges import undirected_pairs
 from gaug.graph.homophily import edge_counts
 from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
-from gaug.studies.published import published_settings
+from gaug.studies.paper import published_settings
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
 from gaug.studies.study import Cell, CellResult, Study, failures, paper_plan
@@ -49,12 +49,12 @@ class Figure5(Study):
 
     def cells(self, options: StudyOptions) -> list[Cell]:
         """A GCN by GAug-O, with its history."""
-        published = self.scope.source_of_settings(options) == "published"
-        settings = published_settings(GRAPH, "gcn", "gaug-o") if published else {}
+        source = self.scope.source_of_settings(options)
+        settings = published_settings(GRAPH, "gcn", "gaug-o") if source == "published" else {}
         settings |= {"epochs": self.epochs, "patience": self.epochs}
         plan = paper_plan(GRAPH, "gcn", "gaug-o", settings, options)
         numbers = self.scope.run_numbers(options)
-        return [Cell(("gcn",), plan, numbers, settings=settings, keep_history=True)]
+        return [Cell(("gcn", source), plan, numbers, settings=settings, keep_history=True)]
 
     def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
         """One row per epoch, for some epochs."""
@@ -88,8 +88,10 @@ class Figure5(Study):
             "edge loss",
             "validation",
         ]
-        published = "beta" in results[0].settings
-        settings = "the settings that the paper's authors published" if published else "defaults"
+        _, source = results[0].cell.key
+        settings = "its defaults"
+        if source == "published":
+            settings = "the settings that the paper's authors published"
         note = (
             f"Cora, GCN, GAug-O with {settings}: the graphs sampled in joint training. Means over"
             f" {runs} run{'' if runs == 1 else 's'}; validation: micro-F1 in percent on the"

@@ -13,8 +13,7 @@ from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
 from gaug.runs.graphs import Graphs
 from gaug.runs.summary import mean_and_spread
-from gaug.studies.paper import table2_score
-from gaug.studies.published import published_settings
+from gaug.studies.paper import published_settings, table2_score
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
 from gaug.studies.study import Cell, CellResult, Study, failures, paper_plan

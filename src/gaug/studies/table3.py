@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from gaug.drawing.table import Field, Scores, Table
 from gaug.models.registry import MODELS
 from gaug.runs.graphs import Graphs
-from gaug.studies.paper import table3_score
-from gaug.studies.published import published_settings
+from gaug.studies.paper import published_settings, table3_score
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
 from gaug.studies.study import Cell, CellResult, Study, failures, paper_plan
