@@ -3,146 +3,245 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gaug.choosing import search
-from gaug.choosing.search import search_settings
+from gaug import load_graph, open_graph, search
+from gaug.choosing.search import SearchResult, search_settings
+from gaug.choosing.trial import Trial
 from gaug.config import Span, searched_settings
-from gaug.data.opening import open_graph
+from gaug.data.config import SplitConfig
 from gaug.errors import ConfigError, TrainingError
 from gaug.methods.registry import METHODS
-from gaug.runs.plan import Experiment
-from gaug.runs.record import RunRecord
+from gaug.runs.execute import execute
+from gaug.runs.executors import WorkerProcesses
 from gaug.runs.store import Store
-
-KARATE = open_graph("karate")
-SPLIT = {"split": "stratified"}
-Score = Callable[[Experiment, int], float]
-
-
-def experiment(method: str, *settings: str, seed: int = 0) -> Experiment:
-    fast = ("epochs=2", "train_fraction=0.2")
-    return Experiment.of("karate", method=method, settings=[*fast, *settings], seed=seed, **SPLIT)
+from gaug.training.run import PreparedRuns
+from tests.choosing.conftest import karate, near
 
 
 @pytest.fixture
-def scored(monkeypatch: pytest.MonkeyPatch) -> Callable[[Score], list[Experiment]]:
-    """Put scores by a formula in the place of training; gives the experiments that were run."""
-
-    def use(score: Score) -> list[Experiment]:
-        asked: list[Experiment] = []
-
-        def run(one: Experiment, *, runs: int, **others: Any) -> list[RunRecord]:
-            asked.append(one)
-            # The better on validation nodes, the worse on test nodes.
-            return [
-                RunRecord(val_score=score(one, run), test_score=-score(one, run))
-                for run in range(runs)
-            ]
-
-        monkeypatch.setattr(search, "run_experiment", run)
-        return asked
-
-    return use
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(Store(str(tmp_path / "runs.sqlite"))) as opened:
+        yield opened
 
 
-def near(wanted: float) -> Score:
-    """The nearer the share is, the better; without augmentation it is worse than all."""
-    return lambda one, run: (
-        0.0 if one.method.name == "none" else 90 - 80 * abs(one.method.drop_fraction - wanted)
-    )
+def outcomes(result: SearchResult) -> list[Any]:
+    """What the trials came to, without what they cost."""
+    return [dataclasses.replace(trial, seconds=0.0) for trial in result.trials]
 
 
 @pytest.mark.parametrize("wanted", [0.1, 0.35, 0.9])
 def test_the_best_validation_score_is_found_and_chosen(scored, wanted: float) -> None:
     scored(near(wanted))
-    result = search_settings(experiment("dropedge"), KARATE, trials=25, trial_runs=2)
+    result = search_settings(karate("dropedge"), trials=25, trial_runs=2)
     assert result.best.settings["drop_fraction"] == pytest.approx(wanted, abs=0.051)
-    assert result.experiment.method.drop_fraction == result.best.settings["drop_fraction"]
+    assert result.plan.method.config.drop_fraction == result.best.settings["drop_fraction"]
     assert result.best == result.ranked()[0]
-    assert result.gain > 0
-    assert "points above no augmentation on the validation nodes, more than" in result.verdict()
+    assert result.comparison.gain > 0
+    verdict = result.comparison.verdict()
+    assert "points above no augmentation on the validation nodes, more than" in verdict
+    assert str(result).endswith(verdict)
 
 
 def test_the_first_trial_has_the_settings_as_they_are(scored) -> None:
-    asked = scored(near(0.1))
-    search_settings(experiment("dropedge"), KARATE, trials=1, trial_runs=1)
-    assert [one.method.name for one in asked] == ["none", "dropedge"]
-    assert asked[1] == experiment("dropedge")
+    found = scored(near(0.1))
+    result = search_settings(karate("dropedge", "drop_fraction=0.35"), trials=1, trial_runs=1)
+    assert [prepared.method.config.name for prepared, _ in found.asked] == ["none", "dropedge"]
+    assert found.settings("drop_fraction") == [0.35]
+    assert result.plan == karate("dropedge", "drop_fraction=0.35")
+
+
+def test_settings_outside_of_what_is_searched_are_the_first_trial_too(scored) -> None:
+    found = scored(near(0.1))
+    result = search_settings(karate("dropedge", "drop_fraction=0.123"), trials=9, trial_runs=1)
+    assert found.settings("drop_fraction")[0] == 0.123
+    assert result.trials[0].settings == {"drop_fraction": 0.123}
+    assert len(result.trials) == 9
 
 
 def test_where_nothing_helps_it_says_so(scored) -> None:
-    scored(lambda one, run: 50.0 if one.method.name == "none" else 40.0)
-    result = search_settings(experiment("dropedge"), KARATE, trials=3, trial_runs=1)
-    assert result.gain == -10
-    assert result.verdict() == (
+    scored(lambda one, run: 50.0 if one.method.config.name == "none" else 40.0)
+    result = search_settings(karate("dropedge"), trials=3, trial_runs=1)
+    assert result.best.mean - result.comparison.plain.mean == -10
+    assert not result.comparison.helps
+    assert result.comparison.verdict() == (
         "Nothing that was tried scored above no augmentation on the validation nodes."
     )
 
 
 def test_a_gain_within_chance_is_called_so(scored) -> None:
-    scored(lambda one, run: 50.0 if one.method.name == "none" else 51.0)
-    result = search_settings(experiment("dropedge"), KARATE, trials=2, trial_runs=1)
-    assert "1.0 points above" in result.verdict()
-    assert "not more than the" in result.verdict()
+    scored(lambda one, run: 50.0 if one.method.config.name == "none" else 51.0)
+    verdict = search_settings(karate("dropedge"), trials=2, trial_runs=1).comparison.verdict()
+    assert "1.0 points above" in verdict
+    assert "not more than the" in verdict
 
 
 def test_what_is_given_stays_and_the_rest_is_tried(scored) -> None:
-    asked = scored(lambda one, run: 1.0)
-    given = experiment("gaug-m", "predictor=gae", "embedding=7", "add_fraction=0.2")
-    search_settings(given, KARATE, fixed=["add_fraction", "embedding"], trials=12, trial_runs=1)
-    tried = [one.method for one in asked[1:]]
-    assert {method.add_fraction for method in tried} == {0.2}
-    assert len({method.remove_fraction for method in tried}) > 3
-    predictors = {method.predictor for method in tried}
-    assert len(predictors) > 2
-    for one in asked[1:]:
-        assert list(one.parts) == [one.method.predictor]
-        if "gae" in one.parts:
-            assert one.parts["gae"].embedding == 7
+    found = scored(lambda one, run: 1.0)
+    given = karate("gaug-m", "predictor=gae", "embedding=7", "add_fraction=0.2")
+    result = search_settings(given, fixed=["add_fraction", "embedding"], trials=12, trial_runs=1)
+    assert set(found.settings("add_fraction")) == {0.2}
+    assert len(set(found.settings("remove_fraction"))) > 3
+    assert len(set(found.settings("predictor"))) > 2
+    for trial in result.trials:
+        method = trial.plan.method
+        assert list(method.predictors) == [method.config.predictor]
+        if "gae" in method.predictors:
+            assert method.predictors["gae"].embedding == 7
 
 
 def test_settings_that_cannot_be_run_are_told_and_passed_over(scored) -> None:
-    def score(one: Experiment, run: int) -> float:
-        if one.method.name == "dropedge" and one.method.drop_fraction > 0.48:
+    def score(one: PreparedRuns, run: int) -> float:
+        config = one.method.config
+        if config.name == "dropedge" and config.drop_fraction > 0.48:
             raise TrainingError("too much")
         return 10.0
 
     scored(score)
-    result = search_settings(experiment("dropedge"), KARATE, trials=12, trial_runs=1)
+    result = search_settings(karate("dropedge"), trials=12, trial_runs=1)
     assert result.trials[0].failure == "too much"
     assert result.best.settings["drop_fraction"] <= 0.48
+    assert len(result.trials) == 12
     assert len(result.ranked()) < 12
     with pytest.raises(TrainingError, match="No trial could be run: too much"):
-        search_settings(experiment("dropedge"), KARATE, trials=1, trial_runs=1)
+        search_settings(karate("dropedge"), trials=1, trial_runs=1)
 
 
-def test_a_search_that_is_begun_again_goes_on_with_what_is_on_record(tmp_path: Path) -> None:
+def test_a_search_that_is_begun_again_goes_on_with_what_is_on_record(store: Store) -> None:
     """The first search ends after two trials, the second has four: two are new."""
-    store = Store(str(tmp_path / "runs.sqlite"))
-    options: dict[str, Any] = {"trial_runs": 2, "store": store}
-    first = search_settings(experiment("gaug-m"), KARATE, trials=2, **options)
+    plan = karate("gaug-m")
+    first = search_settings(plan, trials=2, trial_runs=2, store=store)
     before = len(store.all())
-    whole = search_settings(experiment("gaug-m"), KARATE, trials=4, **options)
+    whole = search_settings(plan, trials=4, trial_runs=2, store=store)
     assert whole.trials[:2] == first.trials
-    assert whole.plain == first.plain
+    assert whole.comparison.plain == first.comparison.plain
     new = {str(trial) for trial in whole.trials} - {str(trial) for trial in first.trials}
     assert len(store.all()) == before + 2 * len(new)
-    again = search_settings(experiment("gaug-m"), KARATE, trials=4, trial_runs=2)
-    assert again.trials == whole.trials
+    again = search_settings(plan, trials=4, trial_runs=2)
+    assert outcomes(again) == outcomes(whole)
 
 
 def test_another_seed_tries_other_settings(scored) -> None:
     scored(near(0.5))
     one, other = (
-        search_settings(experiment("dropedge", seed=seed), KARATE, trials=6, trial_runs=1)
-        for seed in (0, 1)
+        search_settings(karate("dropedge", seed=seed), trials=6, trial_runs=1) for seed in (0, 1)
     )
-    assert one.trials != other.trials
+    assert [t.settings for t in one.trials] != [t.settings for t in other.trials]
+
+
+def test_the_same_seed_tries_the_same_whatever_the_number_of_workers(store: Store) -> None:
+    plan = karate("dropedge", "epochs=4")
+    alone = search_settings(plan, trials=7, trial_runs=2)
+    with WorkerProcesses(2) as executor:
+        spread = search_settings(plan, trials=7, trial_runs=2, executor=executor, store=store)
+    assert outcomes(alone) == outcomes(spread)
+    assert alone.importances == pytest.approx(spread.importances)
+
+
+def interrupt_after(trials: float) -> Any:
+    def on_trial(done: float) -> None:
+        if done >= trials:
+            raise KeyboardInterrupt
+
+    return on_trial
+
+
+@pytest.mark.parametrize("moment", [0, 0.5, 1, 3.5, 4, 6, 9.5])
+def test_a_search_comes_to_the_same_end_wherever_it_was_interrupted(
+    scored, store: Store, moment: float
+) -> None:
+    found = scored(near(0.3))
+    plan = karate("dropedge")
+    whole = search_settings(plan, trials=11, trial_runs=2)
+    runs = len(found.asked)
+    del found.asked[:]
+    with pytest.raises(KeyboardInterrupt):
+        search_settings(
+            plan, trials=11, trial_runs=2, store=store, on_trial=interrupt_after(moment)
+        )
+    resumed = search_settings(plan, trials=11, trial_runs=2, store=store)
+    assert outcomes(resumed) == outcomes(whole)
+    assert [trial.number for trial in resumed.trials] == list(range(11))
+    assert len(store.all()) <= runs  # settings that come twice are on record once
+
+
+def test_a_search_that_ran_out_of_time_goes_on_later(scored, store: Store, monkeypatch) -> None:
+    scored(near(0.3))
+    plan = karate("dropedge")
+    whole = search_settings(plan, trials=9, trial_runs=2)
+    with monkeypatch.context() as patched:
+        ticks = itertools.count()  # a clock that moves a second each time somebody looks
+        patched.setattr(time, "monotonic", lambda: float(next(ticks)))
+        short = search_settings(plan, trials=9, trial_runs=2, timeout=20.0, store=store)
+    assert 0 < len(short.trials) < 9
+    assert outcomes(short) == outcomes(whole)[: len(short.trials)]
+    assert outcomes(search_settings(plan, trials=9, trial_runs=2, store=store)) == outcomes(whole)
+
+
+def test_without_time_for_a_single_trial_that_is_told(scored) -> None:
+    scored(near(0.3))
+    with pytest.raises(TrainingError, match="No trial could be run: there was no time"):
+        search_settings(karate("dropedge"), trials=9, trial_runs=1, timeout=1e-9)
+
+
+def test_a_trial_that_was_given_up_is_not_ranked(scored) -> None:
+    scored(near(0.5))
+    result = search_settings(karate("dropedge"), trials=24, trial_runs=3)
+    given_up = [trial for trial in result.trials if trial.pruned]
+    assert given_up
+    for trial in given_up:
+        assert trial.scores is not None
+        assert len(trial.scores.values) == 1
+        assert trial not in result.ranked()
+    assert all(len(t.scores.values) == 3 for t in result.trials if not t.pruned and t.scores)
+    # Nothing is given up before there is something to compare with.
+    assert not any(trial.pruned for trial in result.trials[:5])
+
+
+def test_the_test_score_of_the_best_is_read_from_its_trial(store: Store, monkeypatch) -> None:
+    result = search_settings(karate("dropedge"), trials=3, trial_runs=2, store=store)
+    assert {record.test_score for record in store.all()} == {None}
+    before = len(store.all())
+    records = execute(result.plan, runs=2, store=store, resume=True)
+    assert len(store.all()) == before
+    assert [r.test_score for r in records] == [r.test_score for r in execute(result.plan, runs=2)]
+
+
+def test_progress_counts_trials_and_those_of_an_earlier_search(scored, store: Store) -> None:
+    scored(near(0.3))
+    plan = karate("dropedge")
+    search_settings(plan, trials=4, trial_runs=1, store=store)
+    told: list[float] = []
+    search_settings(plan, trials=8, trial_runs=1, store=store, on_trial=told.append)
+    assert told == sorted(told)
+    assert told[0] >= 4
+    assert told[-1] == 8
+
+
+def test_a_name_a_loaded_graph_and_a_data_give_the_same() -> None:
+    options: dict[str, Any] = {
+        "split": "stratified",
+        "split_config": SplitConfig(train_fraction=0.2),
+        "trials": 3,
+        "trial_runs": 1,
+        "epochs": 2,
+    }
+    graphs = ("karate", open_graph("karate"), load_graph("karate"))
+    results = [search(graph, "dropedge", **options) for graph in graphs]
+    tried = [[(t.settings, t.scores) for t in result.trials] for result in results]
+    assert tried[0] == tried[1] == tried[2]
+
+
+def test_settings_given_by_name_are_not_searched() -> None:
+    with pytest.raises(ConfigError, match="Every setting that could be searched is given"):
+        search("karate", "dropedge", drop_fraction=0.3)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -166,13 +265,10 @@ def test_what_is_searched_is_allowed_and_the_default_is_among_it(name: str) -> N
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        (
-            "none",
-            {},
-            "Method none has no settings to search. Choose from: adaedge, bgcn",
-        ),
+        ("none", {}, "Method none has no settings to search. Choose from: adaedge, bgcn"),
         ("dropedge", {"trials": 0}, "trials must be at least 1, got 0"),
         ("dropedge", {"trial_runs": 0}, "trial_runs must be at least 1, got 0"),
+        ("dropedge", {"timeout": 0.0}, "timeout must be above 0 and finite, got 0"),
         ("dropedge", {"fixed": ["drop_fraction"]}, "Every setting that could be searched is given"),
     ],
 )
@@ -180,12 +276,24 @@ def test_what_cannot_be_searched_is_refused(
     method: str, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        search_settings(experiment(method), KARATE, **options)
+        search_settings(karate(method), **options)
 
 
 def test_a_predictor_by_features_is_left_out_where_no_two_nodes_share_one(scored) -> None:
-    asked = scored(lambda one, run: 1.0)
-    search_settings(experiment("gaug-m"), KARATE, trials=40, trial_runs=1)
-    tried = {one.method.predictor for one in asked[1:]}
+    found = scored(lambda one, run: 1.0)
+    search_settings(karate("gaug-m"), trials=40, trial_runs=1)
+    tried = set(found.settings("predictor"))
     assert "features" not in tried  # a one-hot id of each node says nothing about two
     assert {"gae", "smoothed", "structure"} <= tried
+
+
+def test_the_words_of_a_search_rank_what_was_run(scored) -> None:
+    scored(near(0.3))
+    result = search_settings(karate("dropedge"), trials=5, trial_runs=1)
+    lines = str(result).splitlines()
+    ranked = result.ranked()
+    assert [line.split("  ")[1] for line in lines[: len(ranked)]] == [str(t) for t in ranked]
+    assert lines[len(ranked)] == "0.0  no augmentation"
+    means = [trial.mean for trial in ranked]
+    assert means == sorted(means, reverse=True)
+    assert isinstance(result.best, Trial)

@@ -149,7 +149,7 @@ class OptunaStudy(Proposer):
         view = optuna.create_study(direction="maximize")
         view.add_trials(done)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ExperimentalWarning)
+            warnings.simplefilter("ignore")  # that it is experimental, or that trials are few
             evaluator = optuna.importance.PedAnovaImportanceEvaluator()
             try:
                 return dict(optuna.importance.get_param_importances(view, evaluator=evaluator))

@@ -62,7 +62,9 @@ class SearchResult:
 
     def ranked(self) -> list[Trial]:
         """The different settings that were run to the end, the best first."""
-        different = {repr(trial.settings): trial for trial in self.comparison.trials[1:]}
+        different: dict[str, Trial] = {}
+        for trial in self.comparison.trials[1:]:
+            different.setdefault(repr(trial.settings), trial)
         return sorted(different.values(), key=lambda trial: trial.mean, reverse=True)
 
     def __str__(self) -> str:
