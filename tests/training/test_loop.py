@@ -31,13 +31,14 @@ from gaug.errors import ConfigError, TrainingError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.homophily import edge_homophily
 from gaug.models.base import Features
+from gaug.models.config import ModuleConfig
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult, Visible
-from gaug.training.loop import Optimization, RunResult, classification_loss, train_run
+from gaug.training.loop import RunResult, classification_loss, train_run
 from gaug.training.metrics import micro_f1
 from gaug.training.task import Task
 
-RECIPE = Optimization(0.01, 5e-4)
+RECIPE = ModuleConfig(0.01, 5e-4)
 
 
 def planted_task(**settings: float) -> Task:
@@ -102,6 +103,18 @@ def test_test_labels_do_not_change_what_is_chosen() -> None:
     second = run_gcn(other, TrainingConfig(epochs=30))
     assert first.best_epoch == second.best_epoch
     assert torch.equal(first.probabilities, second.probabilities)
+
+
+def test_without_test_labels_all_is_the_same_but_there_is_no_test_score() -> None:
+    task = planted_task()
+    shown = run_gcn(task, TrainingConfig(epochs=20))
+    hidden = run_gcn(task.without_test_labels(), TrainingConfig(epochs=20))
+    assert hidden.test_score is None
+    assert hidden.val_score == shown.val_score
+    assert torch.equal(hidden.probabilities, shown.probabilities)
+    assert torch.equal(hidden.test_predictions, shown.test_predictions)
+    right = (hidden.test_predictions == task.labels[task.test]).double().mean().item()
+    assert shown.test_score == pytest.approx(100 * right)
 
 
 def test_without_validation_nodes_choosing_by_them_is_refused() -> None:

@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, f1_score
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.graph.edges import undirected_pairs
 from gaug.graph.homophily import edge_counts
-from gaug.training.metrics import micro_f1
+from gaug.training.metrics import micro_f1, micro_f1_of_predictions, predicted_labels
 
 
 @given(st.integers(1, 30), st.integers(2, 5), st.integers(0, 10_000))
@@ -42,6 +42,25 @@ def test_with_several_labels_a_node_it_is_sklearns_micro_f1(
 def test_it_is_zero_and_no_error_when_nothing_is_predicted() -> None:
     labels = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     assert micro_f1(torch.full((2, 2), -1.0), labels) == 0.0
+
+
+@given(st.integers(1, 20), st.integers(2, 6), st.booleans(), st.integers(0, 10_000))
+def test_the_score_of_what_is_predicted_is_that_of_the_logits(
+    count: int, classes: int, several: bool, seed: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(count, classes, generator=generator)
+    labels = torch.randint(classes, (count,), generator=generator)
+    if several:
+        labels = (torch.rand(count, classes, generator=generator) < 0.4).float()
+    predicted = predicted_labels(logits, several)
+    assert micro_f1_of_predictions(predicted, labels) == micro_f1(logits, labels)
+
+
+def test_a_label_is_predicted_where_its_logit_is_positive() -> None:
+    logits = torch.tensor([[0.0, 0.1], [-2.0, 3.0]])
+    assert predicted_labels(logits, True).tolist() == [[False, True], [False, True]]
+    assert predicted_labels(logits, False).tolist() == [1, 1]
 
 
 def test_edges_within_and_between_classes_are_those_that_networkx_counts() -> None:

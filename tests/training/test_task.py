@@ -29,6 +29,23 @@ def test_several_labels_a_node_are_hidden_as_zeros() -> None:
     assert visible.labels.sum(dim=1).tolist() == [3, 3, 0, 0, 0, 0]
 
 
+def test_a_task_for_choosing_has_no_label_of_a_test_node() -> None:
+    task = Task.of(path_of_six(torch.tensor([0, 1, 0, 1, 0, 1])))
+    hidden = task.without_test_labels()
+    assert hidden.labels.tolist() == [0, 1, 0, 1, -1, -1]
+    assert torch.equal(hidden.test, task.test)  # what is predicted for them is kept
+    assert (task.test_hidden, hidden.test_hidden) == (False, True)
+    assert hidden.to("cpu").test_hidden
+    assert task.labels.tolist() == [0, 1, 0, 1, 0, 1], "the given task is untouched"
+    several = Task.of(path_of_six(torch.ones(6, 3))).without_test_labels()
+    assert several.labels.sum(dim=1).tolist() == [3, 3, 3, 3, 0, 0]
+
+
+def test_hidden_labels_leave_the_number_of_classes_as_it_was() -> None:
+    labels = torch.tensor([0, 1, 0, 1, 2, 2])
+    assert Task.of(path_of_six(labels)).without_test_labels().num_classes == 3
+
+
 def test_one_class_only_in_training_is_refused() -> None:
     with pytest.raises(DataError, match="two classes at least"):
         Task.of(path_of_six(torch.tensor([0, 0, 1, 1, 1, 1])))
