@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pydoc
 import re
 import shlex
 import subprocess
@@ -123,6 +124,24 @@ def test_each_printed_python_block_runs(source: str, monkeypatch: pytest.MonkeyP
     finally:  # a block may add a graph to the catalog
         CATALOG.clear()
         CATALOG.update(known)
+
+
+def references() -> list[str]:
+    """What the pages take from docstrings: ``::: name``, of which some may show certain members."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8") + "\n"
+        for name, options in re.findall(r"^::: (\S+)\n((?: +.*\n)*)", text, re.MULTILINE):
+            members = re.search(r"members: \[(.*)\]", options)
+            found += (
+                [f"{name}.{member}" for member in members[1].split(", ")] if members else [name]
+            )
+    return list(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize("name", references())
+def test_everything_that_a_page_takes_from_docstrings_exists_and_has_one(name: str) -> None:
+    assert getattr(pydoc.locate(name), "__doc__", None)
 
 
 @pytest.mark.parametrize("method", sorted(set(METHODS) - {"none"}))
