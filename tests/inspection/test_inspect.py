@@ -1,22 +1,29 @@
 from __future__ import annotations
 
+import dataclasses
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import torch
 from torch_geometric.data import Data
 
+import gaug
 from gaug import (
     Inspection,
     SplitConfig,
+    Store,
     SyntheticConfig,
-    inspect_graph,
+    load_graph,
     make_split,
     open_graph,
     planted_graph,
 )
 from gaug.errors import ConfigError, DataError
+from gaug.inspection.inspect import inspect_plan
+from gaug.runs.graphs import Graphs
+from gaug.runs.plan import Plan
 from gaug.training.config import TrainingConfig
 
 HALF = SplitConfig(train_fraction=0.3, val_fraction=0.4)
@@ -24,7 +31,7 @@ SHORT = TrainingConfig(epochs=25)
 
 
 def inspect(data: Data, **options: object) -> Inspection:
-    return inspect_graph(data, **{"split_config": HALF, "training": SHORT, "runs": 2} | options)
+    return gaug.inspect(data, **{"split_config": HALF, "training": SHORT, "runs": 2} | options)
 
 
 def planted(**settings: object) -> Data:
@@ -47,9 +54,8 @@ def test_good_features_and_random_edges_call_for_features():
     found = inspect(planted(feature_signal=0.9, homophily=0.33))
     assert found.advice is not None
     assert found.advice.kind == "features"
-    assert [one.options for one in found.advice.candidates] == [
-        "--method gaug-m --set predictor=features --set add_fraction=0.5"
-        " --set remove_fraction=0.3 --set allocation=per-node"
+    assert [str(one) for one in found.advice.candidates] == [
+        "gaug-m predictor=features add_fraction=0.5 remove_fraction=0.3 allocation=per-node"
     ]
 
 
@@ -135,8 +141,42 @@ def test_the_same_seed_gives_the_same_and_progress_counts_runs():
 
 
 def test_a_quick_look_trains_nothing():
-    found = inspect_graph(open_graph("karate"), train=False)
+    found = gaug.inspect(open_graph("karate"), train=False)
     assert (found.evidence, found.advice) == (None, None)
     assert found.remark is not None
     with pytest.raises(ConfigError, match="runs must be at least 1"):
-        inspect_graph(open_graph("karate"), runs=0)
+        gaug.inspect(open_graph("karate"), runs=0)
+
+
+def test_a_name_a_loaded_graph_and_a_data_give_the_same():
+    options = {"split": "stratified", "training": TrainingConfig(epochs=2), "runs": 1}
+    named, loaded, data = (
+        inspect(graph, **options)
+        for graph in ("karate", open_graph("karate"), load_graph("karate"))
+    )
+    assert named == loaded
+    assert dataclasses.replace(data, graph="karate") == named
+
+
+def test_workers_and_a_store_make_no_difference(tmp_path: Path):
+    data = planted(num_nodes=90)
+    short = TrainingConfig(epochs=3)
+    with closing(Store(str(tmp_path / "runs.sqlite"))) as store:
+        alone = inspect(data, training=short)
+        assert inspect(data, training=short, store=store, workers=2) == alone
+        records = store.all()
+        assert len(records) == 6  # three models, two runs each
+        assert {record.test_score for record in records} == {None}
+        assert [record.model for record in records].count("mlp") == 4
+        assert inspect(data, training=short, store=store) == alone
+        assert len(store.all()) == 6
+
+
+def test_the_model_and_method_of_a_plan_do_not_count():
+    data = planted(num_nodes=90)
+    plans = [
+        Plan.of(data, model=model, method=method, settings=["epochs=2"], split_config=HALF)
+        for model, method in (("gcn", "none"), ("gat", "gaug-o"))
+    ]
+    one, two = (inspect_plan(plan, runs=1, graphs=Graphs()) for plan in plans)
+    assert one == two
