@@ -71,7 +71,7 @@ def test_an_earlier_model_is_replaced_only_by_force(gaug, tmp_path):
     assert gaug("fit", "karate", "--out", tmp_path / "m", "--force", *SHORT).code == 0
     (tmp_path / "m" / "thesis.txt").write_text("mine")
     result = gaug("fit", "karate", "--out", tmp_path / "m", "--force")
-    assert "holds what is no saved model" in result.err
+    assert "is not a saved model: it contains" in result.err
 
 
 def test_what_a_method_warns_of_is_one_line(gaug, tmp_path):

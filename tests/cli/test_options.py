@@ -9,6 +9,7 @@ import pytest
 from gaug.cli import options
 from gaug.cli.options import sensible_workers
 from gaug.data.config import KINDS
+from gaug.errors import ConfigError
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
 
@@ -27,8 +28,10 @@ def test_workers_are_as_many_as_asked(eight_cores, workers):
     assert sensible_workers(workers, runs=5) == workers
 
 
-def test_what_cannot_be_is_passed_on_to_be_refused():
-    assert sensible_workers(0, runs=5) == 0
+@pytest.mark.parametrize("workers", [0, -1])
+def test_less_than_one_worker_is_refused(workers):
+    with pytest.raises(ConfigError, match=f"workers must be at least 1, got {workers}"):
+        sensible_workers(workers, runs=5)
 
 
 def test_by_default_a_worker_has_four_runs_at_least(eight_cores):

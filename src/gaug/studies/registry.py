@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gaug.errors import unknown_name
+from gaug.studies.paper import TABLE2_GRAPHS, TABLE3_MODELS
 from gaug.studies.scope import Scope
 
 if TYPE_CHECKING:
     from gaug.studies.study import Study
-
-_MODELS = ("gcn", "gsage", "gat", "jknet")
 
 
 @dataclass(frozen=True)
@@ -39,14 +38,14 @@ STUDIES: dict[str, StudyEntry] = {
     "table2": StudyEntry(
         "gaug.studies.table2:Table2",
         Scope(
-            graphs=("cora", "citeseer", "ppi", "blogcatalog", "flickr", "air-usa", "pubmed"),
-            models=(*_MODELS, "mlp"),
+            graphs=(*TABLE2_GRAPHS, "pubmed"),
+            models=(*TABLE3_MODELS, "mlp"),
             methods=("none", "dropedge", "adaedge", "bgcn", "gaug-m", "gaug-o"),
             settings=("search", "default", "published"),
         ),
     ),
     "table3": StudyEntry(
-        "gaug.studies.table3:Table3", Scope(models=_MODELS, settings=("published", "default"))
+        "gaug.studies.table3:Table3", Scope(models=TABLE3_MODELS, settings=("published", "default"))
     ),
     "figure1": StudyEntry("gaug.studies.figure1:Figure1", Scope(has_picture=True)),
     "figure2": StudyEntry("gaug.studies.figure2:Figure2", Scope(runs=10, has_picture=True)),
