@@ -62,7 +62,7 @@ def test_an_earlier_model_is_replaced_and_nothing_else(tmp_path: Path) -> None:
     write_folder(tmp_path / "m", {"n": 2}, NUMBERS)
     assert read_folder(tmp_path / "m")[0]["n"] == 2
     (tmp_path / "m" / "thesis.txt").write_text("mine")
-    with pytest.raises(DataError, match=r"holds what is no saved model \(thesis.txt\)"):
+    with pytest.raises(DataError, match=r"is not a saved model: it contains thesis\.txt"):
         write_folder(tmp_path / "m", {}, NUMBERS)
     with pytest.raises(DataError, match="is a file"):
         write_folder(tmp_path / "m" / "thesis.txt", {}, NUMBERS)

@@ -38,10 +38,10 @@ def test_another_width_is_told() -> None:
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (["a", "c", "b"], "another order than in the fit: feature 1 is 'c', and was 'b'"),
+        (["a", "c", "b"], "different order than in the fit: feature 1 is 'c', but was 'b'"),
         (["a", "b"], r"1 missing \('c'\)\."),
-        (["a", "b", "c", "d"], r"1 not known \('d'\)\."),
-        (["a", "x", "y"], r"2 missing \('b', 'c'\), 2 not known \('x', 'y'\)"),
+        (["a", "b", "c", "d"], r"1 unknown \('d'\)\."),
+        (["a", "x", "y"], r"2 missing \('b', 'c'\), 2 unknown \('x', 'y'\)"),
     ],
 )
 def test_other_names_are_told(names: list[str], words: str) -> None:
@@ -70,7 +70,7 @@ def test_features_that_were_scaled_otherwise_are_refused() -> None:
     fitted = facts(feature_scaling="columns", feature_statistics=[[0.0] * 3, [2.0] * 3])
     with pytest.raises(DataError, match="scaled by its own means and deviations, not by those of"):
         fitted.scaled_features(x, own)
-    with pytest.raises(DataError, match="columns were not scaled, and those of this graph are"):
+    with pytest.raises(DataError, match="columns were not scaled, but those of this graph are"):
         facts().scaled_features(x, own)
 
 

@@ -61,7 +61,7 @@ def test_a_user_defined_module_can_be_checked() -> None:
         (Ordered, "Ordered must not depend on the order of the nodes"),
         (Noisy, "must not be random in evaluation mode"),
         (Unused, "must use all its parameters, but other.weight has no gradient"),
-        (Unweighted, "must take edge weights of 1 for none"),
+        (Unweighted, "must give the same for edge weights of 1 as for none"),
     ],
 )
 def test_a_broken_promise_is_named(broken: type[nn.Module], promise: str) -> None:

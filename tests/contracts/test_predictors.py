@@ -103,7 +103,7 @@ def test_any_object_can_be_checked() -> None:
     ("broken", "promise"),
     [
         (OneWay, r"OneWay must score \(u, v\) as it scores"),
-        (Relative, "whatever other pairs are asked for"),
+        (Relative, "whatever other pairs are scored"),
         (Cheating, "must not depend on the labels"),
         (Changing, "must not change edge_index of the graph in place"),
         (Random, "must leave the global random state alone"),

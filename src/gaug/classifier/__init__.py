@@ -1,1 +1,1 @@
-"""Fitted classifiers: what they predict, and how they are saved."""
+"""Fitted classifiers: prediction, saving and loading."""

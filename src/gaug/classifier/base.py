@@ -1,4 +1,4 @@
-"""A fitted classifier: predicts the classes of nodes, of the graph of the fit or of another."""
+"""A fitted classifier, which predicts node classes on the fitted graph or on another."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Fitted:
     """What all fitted classifiers have.
 
     Attributes:
-        model: Which model it is.
-        network: The trained model; None where a method needs none to predict.
+        model: The kind of model.
+        network: The trained model; None if the method does not need it to predict.
         method: Settings of the method.
         training: Settings of the loop.
-        summary: What it was fitted to, and how well.
+        summary: Its fitted graph and its scores.
         predictors: Settings of the method's edge predictors, by name.
     """
 
@@ -55,11 +55,11 @@ class Fitted:
 
 
 class NodeClassifier:
-    """A fitted classifier; ``fit`` of a method and `gaug.load` make one.
+    """A fitted classifier, as returned by ``fit`` of a method and by `gaug.load`.
 
-    It predicts on the graph of the fit, or on one with other nodes and edges and the same
-    features. This class predicts on the graph as it is given, as no augmentation and DropEdge do;
-    methods that change the graph have classes of their own.
+    It predicts on the graph of the fit, or on one with other nodes and edges and the same features.
+    This class predicts on the given graph, as DropEdge and training without augmentation do;
+    methods that change the graph have their own classes.
 
     Args:
         fitted: The trained model with its settings.
@@ -70,22 +70,22 @@ class NodeClassifier:
 
     @property
     def summary(self) -> FitSummary:
-        """What it was fitted to, and how well."""
+        """Its fitted graph and its scores."""
         return self.fitted.summary
 
     @property
     def class_names(self) -> list[str]:
-        """A name for each class, in the order of the columns of `predict_proba`."""
+        """The name of each class, in the order of the columns of `predict_proba`."""
         return self.summary.class_names
 
     def predict_proba(self, data: Data, *, info: GraphInfo | None = None) -> Tensor:
-        """Class probabilities of every node; labels and masks are not looked at.  [N, C]
+        """Class probabilities of every node; labels and masks are ignored.  [N, C]
 
-        Where a node may have several labels, the probability of each label.
+        In multi-label graphs, the probability of each label.
 
         Args:
             data: The graph of the fit, or another with the same features.
-            info: Names of its nodes and features, where they have some.
+            info: Names of its nodes and features, if any.
         """
         info = info or GraphInfo()
         valid = self._valid(data, info)
@@ -93,11 +93,11 @@ class NodeClassifier:
             return self._probabilities(valid, info, data.edge_index.device)
 
     def predict(self, data: Data, *, info: GraphInfo | None = None) -> Tensor:
-        """The likeliest class of every node [N], or 0/1 for each of several labels [N, C].
+        """The most likely class of every node [N], or 0/1 for each label if multi-label [N, C].
 
         Args:
             data: The graph of the fit, or another with the same features.
-            info: Names of its nodes and features, where they have some.
+            info: Names of its nodes and features, if any.
         """
         probabilities = self.predict_proba(data, info=info)
         if self.summary.multilabel:
@@ -108,7 +108,7 @@ class NodeClassifier:
         """Write it to a folder as JSON and safetensors; `gaug.load` reads it.
 
         Args:
-            folder: A new folder, an empty one, or one with a saved classifier, which is replaced.
+            folder: A new or empty folder, or one with a saved classifier, which is replaced.
         """
         fitted = self.fitted
         network = {} if fitted.network is None else fitted.network.state_dict()
@@ -132,9 +132,9 @@ class NodeClassifier:
     def restored(
         cls: type[C],
         fitted: Fitted,
-        tensors: Mapping[str, Tensor],  # noqa: ARG003 – for classes that have some
+        tensors: Mapping[str, Tensor],  # noqa: ARG003 – for classes that use it
     ) -> C:
-        """The classifier from its parts and the tensors of its method, as `save` wrote them."""
+        """The classifier from its saved parts and the tensors of its method."""
         return cls(fitted)
 
     def __repr__(self) -> str:
@@ -154,7 +154,7 @@ class NodeClassifier:
         return self._apply(valid, device)
 
     def _tensors(self) -> dict[str, Tensor]:
-        """What the method needs to predict, besides the weights of the model."""
+        """What the method needs to predict besides the weights of the model."""
         return {}
 
     def _apply(self, valid: Data, device: torch.device) -> Tensor:
@@ -168,9 +168,9 @@ class NodeClassifier:
     def _valid(self, data: Data, info: GraphInfo) -> Data:
         if data.x is None:
             raise DataError(
-                "The graph has no features x; the model was fitted to a graph that has."
+                "The graph has no features x, but the model was fitted to a graph with features."
             )
-        # Of an unlabeled graph nothing else is needed, and nothing else should be checked.
+        # Prediction needs nothing else, so nothing else should be checked.
         self.summary.check_features(int(data.x.size(1)), info)
         statistics = data.get("feature_statistics")
         x = self.summary.scaled_features(
@@ -186,10 +186,10 @@ class NodeClassifier:
 
 
 def valid_for(data: Data, model: ModelSpec) -> tuple[Data, list[str]]:
-    """A valid graph for this model, on the CPU, and notes of what was changed on the way.
+    """A valid graph for this model, on the CPU, and notes about what was changed.
 
-    Dense features stay dense where a user-defined module will see them. Graphs are worked on on the
-    CPU: not every device has sparse matrices.
+    Dense features stay dense for a user-defined module. Graphs are processed on the CPU, because
+    not every device has sparse matrices.
     """
     on_cpu = copy.copy(data).cpu()
     valid, notes = standardize(on_cpu)
@@ -199,7 +199,7 @@ def valid_for(data: Data, model: ModelSpec) -> tuple[Data, list[str]]:
 
 
 def as_given(changed: Data, data: Data) -> Data:
-    """A changed graph where the given one is, with features in the layout that they came in."""
+    """A changed graph on the device of the given one, with features in their original layout."""
     features, changed.x = changed.x, None
     changed = changed.to(data.edge_index.device)
     changed.x = data.x if data.x.layout == torch.strided else features.to(data.x.device)
@@ -207,7 +207,7 @@ def as_given(changed: Data, data: Data) -> Data:
 
 
 def split_tensors(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Saved tensors as those of the network and those of the method."""
+    """Saved tensors, split into those of the network and those of the method."""
 
     def under(prefix: str) -> dict[str, Tensor]:
         return {

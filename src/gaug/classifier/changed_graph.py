@@ -1,4 +1,4 @@
-"""Classifiers that predict on a changed graph: what was changed stays changed."""
+"""Classifiers that predict on a changed graph and keep the change of the fit."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from gaug.graph.edges import pair_keys, undirected_pairs
 
 
 class ChangedGraphClassifier(NodeClassifier):
-    """Predicts on the graph with the change of the fit made again.
+    """Predicts on the graph after applying the change of the fit again.
 
-    On another graph a pair of nodes that the fit joined is joined, and one that it parted is
-    parted, where both nodes are there; nodes that the fit did not know keep the edges that they
-    have.
+    On another graph, edges that the fit added or removed are added or removed again if both nodes
+    exist; new nodes keep the edges that they have.
 
     Args:
         fitted: The trained model with its settings.
@@ -33,11 +32,11 @@ class ChangedGraphClassifier(NodeClassifier):
 
     @classmethod
     def restored(cls, fitted: Fitted, tensors: Mapping[str, Tensor]) -> ChangedGraphClassifier:
-        """The classifier from its parts, as `save` wrote them."""
+        """The classifier from its saved parts."""
         return cls(fitted, GraphChange(tensors["added"], tensors["removed"]))
 
     def changed(self, data: Data, *, info: GraphInfo | None = None) -> Data:
-        """The graph that it predicts on, with what was changed: features, edges and weights."""
+        """The changed graph that it predicts on: features, edges and weights."""
         info = info or GraphInfo()
         return as_given(self._changed(self._valid(data, info), info), data)
 
@@ -53,7 +52,7 @@ class ChangedGraphClassifier(NodeClassifier):
 
 
 def difference(before: Adjacency, after: Adjacency) -> GraphChange:
-    """The change that leads from one graph to another with the same nodes."""
+    """The change from one graph to another with the same nodes."""
     old, new = (graph.pairs.cpu() for graph in (before, after))
     old_keys, new_keys = (pair_keys(pairs, before.num_nodes) for pairs in (old, new))
     return GraphChange(
@@ -62,11 +61,11 @@ def difference(before: Adjacency, after: Adjacency) -> GraphChange:
 
 
 def carried_over(change: GraphChange, places: Tensor, data: Data) -> GraphChange:
-    """A change of the graph of the fit as a change of another graph.
+    """The change of the fitted graph, applied to another graph.
 
     Args:
         change: The change, by the nodes of the fit.
-        places: Where these nodes are in the other graph, -1 for those that are gone.  [N]
+        places: Position of each of these nodes in the other graph, -1 if it is gone.  [N]
         data: The other graph, valid, on the CPU.
     """
     num_nodes = int(data.num_nodes)

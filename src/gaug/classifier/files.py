@@ -1,7 +1,7 @@
-"""The folder of a saved classifier: JSON for what it is, safetensors for its numbers.
+"""The folder of a saved classifier: JSON for its description, safetensors for its numbers.
 
-Nothing is unpickled. Both files carry checksums, so that a file that is cut off or changed is found
-out; the folder appears in one step.
+Nothing is unpickled. Checksums of both files detect truncated or modified files. The folder is
+written atomically.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from torch import Tensor
 
 from gaug.errors import DataError
 
-#: What the JSON file says that it is.
+#: The file type in the JSON file.
 FORMAT = "gaug classifier"
 
-#: Raised when an older gaug could not read what is written any more.
+#: Increased when older versions of gaug can no longer read the files.
 FORMAT_VERSION = 1
 
 DESCRIPTION = "model.json"
@@ -31,7 +31,7 @@ TENSORS = "weights.safetensors"
 
 
 def check_target(folder: Path) -> None:
-    """Raise unless a classifier can be written there: a new or empty folder, or a saved one."""
+    """Raise unless the folder is new, empty, or contains a saved classifier."""
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder} is a file. Give a folder to write to.")
     others = sorted(
@@ -41,19 +41,19 @@ def check_target(folder: Path) -> None:
     )
     if others:
         raise DataError(
-            f"The folder {folder} holds what is no saved model ({others[0]}). Give another."
+            f"The folder {folder} is not a saved model: it contains {others[0]}. Use another."
         )
 
 
 def write_folder(
     folder: Path, description: Mapping[str, Any], tensors: Mapping[str, Tensor]
 ) -> None:
-    """Write both files; an earlier saved classifier in the folder is replaced.
+    """Write both files, replacing an earlier saved classifier in the folder.
 
     Args:
-        folder: Where to.
-        description: What goes into the JSON file.
-        tensors: What goes into the other.
+        folder: Where to write.
+        description: The content of the JSON file.
+        tensors: The content of the safetensors file.
     """
     folder = folder.resolve()  # a folder cannot be replaced under the name "."
     check_target(folder)
@@ -77,27 +77,27 @@ def write_folder(
 
 
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Description and tensors of a saved classifier, checked.
+    """The validated description and tensors of a saved classifier.
 
     Raises:
-        DataError: If it is no saved classifier, damaged, or of a newer version.
+        DataError: If it is not a saved classifier, damaged, or from a newer version.
     """
     if not folder.is_dir():
-        raise DataError(f"There is no folder {folder}. 'gaug fit' writes one.")
+        raise DataError(f"There is no folder {folder}. 'gaug fit' creates one.")
     for name in (DESCRIPTION, TENSORS):
         if not (folder / name).is_file():
-            raise DataError(f"{folder} is no saved model: it has no {name}.")
+            raise DataError(f"{folder} is not a saved model: it has no {name}.")
     try:
         content = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     except (ValueError, RecursionError, OSError) as error:
         raise _damaged(folder, f"{DESCRIPTION} cannot be read") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{folder} is no saved model: {DESCRIPTION} was not written by gaug.")
+        raise DataError(f"{folder} is not a saved model: {DESCRIPTION} was not written by gaug.")
     version = content.get("format_version")
     if not isinstance(version, int) or version > FORMAT_VERSION:
         raise DataError(
             f"The model in {folder} has format version {version!r}; this gaug reads up to"
-            f" {FORMAT_VERSION}. Use the gaug that wrote it ({content.get('gaug_version')}), or a"
+            f" {FORMAT_VERSION}. Use the version that wrote it ({content.get('gaug_version')}) or a"
             " newer one."
         )
     checksum = content.pop("checksum", None)
@@ -112,7 +112,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     try:
         return content, load_tensors(numbers)
     except SafetensorError as error:
-        raise _damaged(folder, f"{TENSORS} is no safetensors file") from error
+        raise _damaged(folder, f"{TENSORS} is not a safetensors file") from error
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
@@ -121,6 +121,6 @@ def _checksum(content: Mapping[str, Any]) -> str:
 
 def _damaged(folder: Path, what: str) -> DataError:
     return DataError(
-        f"The model in {folder} is damaged: {what}. A file is cut off or was changed; copy it"
-        " anew or fit it again."
+        f"The model in {folder} is damaged: {what}. A file is truncated or was modified. Copy it"
+        " or fit it again."
     )

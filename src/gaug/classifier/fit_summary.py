@@ -1,4 +1,4 @@
-"""What a fitted classifier knows of the graph that it was fitted to, besides its weights."""
+"""What a fitted classifier knows about its graph besides the weights."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from gaug.errors import DataError
 
 @dataclass(frozen=True)
 class FitSummary:
-    """What a classifier was fitted to, and how well.
+    """The graph that a classifier was fitted to, and its scores.
 
     Attributes:
         in_features: Width of the features.
         num_classes: Number of classes.
-        multilabel: Whether a node may have several labels.
+        multilabel: Whether nodes can have several labels.
         num_nodes: Nodes of the graph.
         graph_hash: Fingerprint of its nodes, edges and features.
         seed: Seed of the fit.
         best_epoch: The chosen epoch, counted within the best round of training.
         epochs: Epochs trained in all rounds.
-        val_score: Micro-F1 in percent on the validation nodes, where there were some.
+        val_score: Micro-F1 in percent on the validation nodes, if any.
         test_score: The same on the test nodes.
-        warning: What a user should know of the fit, if something is wrong.
-        class_names: A name for each class.
-        node_ids: A name for each node; None where they are numbered.
-        feature_names: A name for each feature, where they have some.
-        feature_scaling: How the features were scaled, where that is known.
-        feature_statistics: Mean and deviation of each feature, where columns were scaled.
-        column_means: Mean of each column of numbers, which stands for one that is missing.
+        warning: What users should know about the fit, if something is wrong.
+        class_names: The name of each class.
+        node_ids: The name of each node; None if they are numbered.
+        feature_names: The name of each feature, if they have names.
+        feature_scaling: How the features were scaled, if known.
+        feature_statistics: Mean and standard deviation of each feature, if columns were scaled.
+        column_means: Mean of each numeric column, which replaces missing values.
     """
 
     in_features: int
@@ -59,7 +59,7 @@ class FitSummary:
         given.check(self.num_nodes, self.num_classes, self.in_features)
 
     def check_features(self, width: int, info: GraphInfo) -> None:
-        """Raise, and say how, if the features of a graph are not those of the fit."""
+        """Raise if the features of a graph differ from those of the fit."""
         names, theirs = self.feature_names, info.feature_names
         if names is not None and theirs is not None and list(theirs) != names:
             raise DataError(_different_names(names, list(theirs)))
@@ -74,15 +74,15 @@ class FitSummary:
 
         Args:
             x: The features.
-            statistics: By what their columns have been scaled already, if they have.
+            statistics: The statistics that their columns were already scaled by, if any.
 
         Raises:
-            DataError: If they have been scaled in another way.
+            DataError: If they were scaled in another way.
         """
         if self.feature_statistics is None:
             if statistics is not None:
                 raise DataError(
-                    "The model was fitted to features whose columns were not scaled, and those of"
+                    "The model was fitted to features whose columns were not scaled, but those of"
                     " this graph are. Load it with feature scaling 'as-is'."
                 )
             return scale_features(x, "rows") if self.feature_scaling == "rows" else x
@@ -97,9 +97,9 @@ class FitSummary:
         return x
 
     def places(self, num_nodes: int, info: GraphInfo) -> Tensor:
-        """Where the nodes of the fit are in another graph, -1 for those that are gone.  [N]
+        """Positions of the fitted nodes in another graph, -1 for those that are gone.  [N]
 
-        By node ids where both graphs have them, else by number.
+        Matched by node ids if both graphs have them, otherwise by number.
         """
         if self.node_ids is None and info.node_ids is None:
             node = torch.arange(self.num_nodes)
@@ -107,8 +107,8 @@ class FitSummary:
         if self.node_ids is None or info.node_ids is None:
             which = "this graph" if info.node_ids is None else "the graph of the fit"
             raise DataError(
-                f"The nodes of {which} have no ids, so nobody knows which of its nodes are which"
-                " of the other's. Give info=GraphInfo(node_ids=…) for both graphs or for none."
+                f"The nodes of {which} have no ids, so they cannot be matched with those of the"
+                " other graph. Give info=GraphInfo(node_ids=…) for both graphs or for neither."
             )
         if len(info.node_ids) != num_nodes:
             raise DataError(f"node_ids must have {num_nodes} names, got {len(info.node_ids)}.")
@@ -116,7 +116,7 @@ class FitSummary:
         return torch.tensor([place_of.get(name, -1) for name in self.node_ids])
 
     def score_text(self) -> str:
-        """The scores in words, for a person."""
+        """The scores as readable text."""
         parts = [("validation", self.val_score), ("test", self.test_score)]
         return ", ".join(f"{part} {score:.1f}" for part, score in parts if score is not None)
 
@@ -127,12 +127,12 @@ def _different_names(fitted: list[str], given: list[str]) -> str:
     if not missing and not extra:
         place = next(i for i, (a, b) in enumerate(zip(fitted, given, strict=False)) if a != b)
         return (
-            f"The features are in another order than in the fit: feature {place} is"
-            f" {given[place]!r}, and was {fitted[place]!r}. Put the columns in the same order."
+            f"The features are in a different order than in the fit: feature {place} is"
+            f" {given[place]!r}, but was {fitted[place]!r}. Put the columns in the same order."
         )
     parts = [
         f"{len(names)} {what} ({', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''})"
-        for what, names in (("missing", missing), ("not known", extra))
+        for what, names in (("missing", missing), ("unknown", extra))
         if names
     ]
     return f"The features are not those of the fit: {', '.join(parts)}."

@@ -1,4 +1,4 @@
-"""What the owner of a graph calls its nodes, classes and features."""
+"""Names of the nodes, classes and features of a graph."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gaug.errors import DataError
 
 @dataclass(frozen=True)
 class GraphInfo:
-    """What the owner of a graph calls its parts; everything may be left out.
+    """Names of the parts of a graph; all are optional.
 
     Attributes:
-        node_ids: A name for each node; by default its number.
-        class_names: A name for each class; by default its number.
-        feature_names: A name for each feature.
+        node_ids: The name of each node; by default its number.
+        class_names: The name of each class; by default its number.
+        feature_names: The name of each feature.
         feature_scaling: How the features were scaled (see `gaug.data.scaling`).
-        column_means: What was put where a column of numbers had none, by the column's name.
+        column_means: What replaced missing values in numeric columns, by column name.
     """
 
     node_ids: Sequence[str] | None = None
@@ -27,7 +27,7 @@ class GraphInfo:
     column_means: Mapping[str, float] | None = None
 
     def check(self, num_nodes: int, num_classes: int, num_features: int) -> None:
-        """Raise unless there are as many names as things, and no node id comes twice."""
+        """Raise unless the numbers of names are right and all node ids are different."""
         for name, names, count in (
             ("node_ids", self.node_ids, num_nodes),
             ("class_names", self.class_names, num_classes),
@@ -36,4 +36,4 @@ class GraphInfo:
             if names is not None and len(names) != count:
                 raise DataError(f"{name} must have {count} names, got {len(names)}.")
         if self.node_ids is not None and len(set(self.node_ids)) != num_nodes:
-            raise DataError("node_ids must all be different, got some twice.")
+            raise DataError("node_ids must all be different, got duplicates.")

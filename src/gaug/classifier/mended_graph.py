@@ -1,4 +1,4 @@
-"""The fitted classifier of GAug-M: its change is kept, and new nodes are offered edges."""
+"""The fitted classifier of GAug-M, which keeps its change and offers edges to new nodes."""
 
 from __future__ import annotations
 
@@ -28,24 +28,22 @@ _PREDICTOR = "predictor."
 class MendedGraphClassifier(NodeClassifier):
     """Predicts on the graph with the change of the fit, and with edges offered to new nodes.
 
-    On the graph of the fit the change is the one that was found there. On another graph:
+    On the graph of the fit, the change is the same as in the fit. On another graph:
 
-    - A pair of nodes that the fit joined is joined, and one that it parted is parted, where both
-      nodes are there.
-    - New nodes are offered edges by the fitted predictor, which is not fitted again: an
-      auto-encoder embeds all nodes of the graph by the weights that it has, features are weighted
-      and projected as in the fit, and what looks at common neighbors looks at this graph. Of all
-      pairs with a new node the best non-edges are added, as many a node as in the fit, rounded up
-      (``ceil(a n / N)`` for n new nodes if the fit added a edges to N nodes), and the
-      ``floor(remove_fraction * |E'|)`` worst of the |E'| edges of new nodes are removed.
+    - Edges that the fit added or removed are added or removed again if both nodes exist.
+    - The fitted predictor offers edges to new nodes, without fitting again: an auto-encoder embeds
+      all nodes of the graph with its trained weights, features are weighted and projected as in the
+      fit, and common neighbors are those in this graph. Of all pairs with a new node, the best
+      non-edges are added, as many per node as in the fit, rounded up (``ceil(a n / N)`` for n new
+      nodes if the fit added a edges to N nodes), and the ``floor(remove_fraction * |E'|)`` worst of
+      the |E'| edges of new nodes are removed.
 
-    With ``inference=original`` it predicts on the graph as it is given.
+    With ``inference=original`` it predicts on the given graph.
 
     Args:
         fitted: The trained model with its settings.
         change: What the fit added and removed, by the nodes of its graph.
-        predictor: The fitted predictor; None where a user-defined one was
-            saved, which offers nothing.
+        predictor: The fitted predictor; None if a user-defined one was saved, which offers nothing.
     """
 
     def __init__(
@@ -58,7 +56,7 @@ class MendedGraphClassifier(NodeClassifier):
 
     @classmethod
     def restored(cls, fitted: Fitted, tensors: Mapping[str, Tensor]) -> MendedGraphClassifier:
-        """The classifier from its parts, as `save` wrote them."""
+        """The classifier from its saved parts."""
         change = GraphChange(tensors["added"], tensors["removed"])
         settings = fitted.method.to_dict()
         predictor = None
@@ -77,11 +75,11 @@ class MendedGraphClassifier(NodeClassifier):
         return cls(fitted, change, predictor)
 
     def augmented(self, data: Data, *, info: GraphInfo | None = None) -> Data:
-        """The better graph, with ``added_edges`` and ``removed_edges``; new nodes have theirs.
+        """The better graph, including new nodes, with ``added_edges`` and ``removed_edges``.
 
         Args:
             data: The graph of the fit, or another with the same features.
-            info: Names of its nodes and features, where they have some.
+            info: Names of its nodes and features, if any.
         """
         info = info or GraphInfo()
         valid = self._valid(data, info)
@@ -107,7 +105,7 @@ class MendedGraphClassifier(NodeClassifier):
         if self.predictor is None:
             raise DataError(
                 f"The graph has {new.numel()} nodes that the fit did not know, and a"
-                " user-defined predictor is not saved with the model, so nobody can offer them"
+                " user-defined predictor is not saved with the model, so it cannot offer them"
                 " edges. Fit it again, or predict on the nodes of the fit."
             )
         found = self._offered(self.predictor, valid, new)
@@ -117,9 +115,9 @@ class MendedGraphClassifier(NodeClassifier):
         )
 
     def _offered(self, predictor: EdgePredictor, data: Data, new: Tensor) -> GraphChange:
-        """Edges to add to new nodes and to remove from them."""
+        """The edges to add to and remove from new nodes."""
         num_nodes = int(data.num_nodes)
-        # New nodes first, so that the pairs with one of them are the first rows.
+        # New nodes come first, so that their pairs are the first rows.
         old = torch.ones(num_nodes, dtype=torch.bool)
         old[new] = False
         order = torch.cat([new, old.nonzero().flatten()])
@@ -147,7 +145,7 @@ class MendedGraphClassifier(NodeClassifier):
 
 
 def renumbered(data: Data, order: Tensor) -> Data:
-    """The graph with its nodes in another order, and what a predictor looks at."""
+    """The graph with its nodes in another order, with only what a predictor uses."""
     place = torch.empty_like(order)
     place[order] = torch.arange(order.numel())
     pairs = place[undirected_pairs(data.edge_index)]

@@ -1,4 +1,4 @@
-"""Classifiers that know one graph only: what was predicted there is kept."""
+"""Classifiers for a single graph, which store its predictions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gaug.graph.fingerprint import graph_hash
 
 
 class StoredPredictionsClassifier(NodeClassifier):
-    """Predicts on the graph of the fit alone, what the fit predicted there.
+    """Returns the predictions of the fit, only for the fitted graph.
 
     Args:
-        fitted: The settings; there is no network in it.
+        fitted: The settings, without a network.
         probabilities: Class probabilities of every node of the fit.  [N, C]
     """
 
@@ -28,7 +28,7 @@ class StoredPredictionsClassifier(NodeClassifier):
 
     @classmethod
     def restored(cls, fitted: Fitted, tensors: Mapping[str, Tensor]) -> StoredPredictionsClassifier:
-        """The classifier from its parts, as `save` wrote them."""
+        """The classifier from its saved parts."""
         return cls(fitted, tensors["probabilities"])
 
     def _probabilities(self, valid: Data, info: GraphInfo, device: torch.device) -> Tensor:
@@ -36,7 +36,7 @@ class StoredPredictionsClassifier(NodeClassifier):
             raise DataError(
                 f"{self.fitted.method.name} predicts only on the graph that it was fitted to: its"
                 " GNNs belong to graphs drawn for that one, and this graph has other nodes, edges"
-                " or features. Fit it to this graph, or take another method."
+                " or features. Fit it to this graph, or use another method."
             )
         return self.probabilities.to(device)
 

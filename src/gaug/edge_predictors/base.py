@@ -22,8 +22,8 @@ class EdgePredictor(ABC):
     """Base class of the edge predictors: learns from a graph, then scores any pair of its nodes.
 
     A score is a logit or any other number that is higher for likelier edges; only the order counts.
-    Subclasses must define `_learn` and `edge_logits`; `score_rows` uses these unless overridden by a
-    faster method.
+    Subclasses must define `_learn` and `edge_logits`; `score_rows` uses these unless a class
+    overrides it with a faster method.
 
     Args:
         config: Its settings.

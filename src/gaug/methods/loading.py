@@ -1,4 +1,4 @@
-"""Saved classifiers, read again."""
+"""Loading saved classifiers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gaug.models.registry import MODELS
 from gaug.models.spec import ModelFactory, ModelSpec
 from gaug.training.config import TrainingConfig
 
-# Values of settings as they were written before their spelling changed.
+# Old spellings of setting values.
 _SPELLED_ANEW = {"max-normalised": "max-normalized", "standardised": "standardized"}
 
 
@@ -31,11 +31,11 @@ def load(folder: str | Path, *, model: ModelFactory | None = None) -> NodeClassi
 
     Args:
         folder: Where it is.
-        model: The user-defined class or function that made its model; needed for those alone.
+        model: The class or function that made its model, if that is user-defined.
 
     Raises:
-        DataError: If it is no saved classifier, damaged, or of a newer version.
-        ConfigError: If it needs the user-defined class and there is none.
+        DataError: If it is not a saved classifier, damaged, or from a newer version.
+        ConfigError: If the user-defined class is missing.
     """
     folder = Path(folder)
     description, tensors = read_folder(folder)
@@ -97,7 +97,7 @@ def _network(model: ModelSpec, summary: FitSummary, weights: dict[str, Tensor]) 
             network = model.build(summary.in_features, summary.num_classes)
         network.load_state_dict(weights)
     else:
-        # On no device, so that a description can ask for no more memory than the weights have.
+        # On the meta device, so a description cannot request more memory than the weights have.
         with torch.device("meta"):
             network = model.build(summary.in_features, summary.num_classes)
         network.load_state_dict(weights, assign=True)

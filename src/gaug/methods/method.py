@@ -1,4 +1,4 @@
-"""What every method shares that a user calls: settings by keyword, and `fit`."""
+"""The user interface of every method: settings by keyword, and `fit`."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ K = TypeVar("K", bound=NodeClassifier, default=NodeClassifier)
 
 
 class Method(Augmentation, Generic[C, K]):
-    """Base of the methods: an estimator in the manner of scikit-learn.
+    """Base class of the methods: an estimator in the style of scikit-learn.
 
-    ``fit(data)`` trains once, by the loop that every method shares, and gives a fitted classifier;
-    the method itself stays as it is and can be fitted to another graph.
+    ``fit(data)`` trains once, in the loop that all methods share, and returns a fitted classifier.
+    The method itself is unchanged and can be fitted to another graph.
 
     Args:
         config: Settings of the method.
         model: The classifier: a name (``gaug settings`` lists them), its settings, or a class or
-            function that is called with the width of the features and the number of classes and
-            gives a ``torch.nn.Module`` with ``forward(x, edge_index, edge_weight)``.
+            function that is called with the number of features and the number of classes and
+            returns a ``torch.nn.Module`` with ``forward(x, edge_index, edge_weight)``.
         training: Settings of the loop.
         seed: Seed of everything that is random.
-        predictors: Settings of the method's edge predictors by name, where it has some, for
-            instance ``{"gae": {"predictor_epochs": 50}}``.
-        settings: Single settings of the method, of its predictors, of the model or of the loop by
-            name, for instance ``hidden=64`` or ``epochs=100``; ``gaug settings`` lists them.
+        predictors: Settings of the method's edge predictors by name, if it has any, for instance
+            ``{"gae": {"predictor_epochs": 50}}``.
+        settings: Single settings of the method, its predictors, the model or the loop by name, for
+            instance ``hidden=64`` or ``epochs=100``; ``gaug settings`` lists them.
 
     Attributes:
         config_type: The class of its settings.
-        classifier_type: The class of what `fit` gives, by which a saved one is loaded.
+        classifier_type: The class that `fit` returns, used to load a saved classifier.
     """
 
     config_type: ClassVar[type[MethodConfig]]
@@ -76,7 +76,7 @@ class Method(Augmentation, Generic[C, K]):
             )
         spec = ModelSpec.of(model)
         own: MethodConfig = config or self.config_type()
-        # Which predictors there are depends on settings of the method, so these come first.
+        # The settings of the method determine its predictors, so they come first.
         given = {field.name for field in dataclasses.fields(own)} & settings.keys()
         draft = dataclasses.replace(own, **{key: settings[key] for key in given})
         parts = _predictor_configs(name, draft.predictor_configs(), predictors or {})
@@ -95,12 +95,12 @@ class Method(Augmentation, Generic[C, K]):
 
     @property
     def looks_at_labels(self) -> bool:
-        """Whether one of its predictors does: then it is a control and no method."""
+        """Whether one of its predictors does, which makes it a control, not a method."""
         return any(config.looks_at_labels for config in self.predictors.values())
 
     @property
     def is_custom(self) -> bool:
-        """Whether it has a user-defined part, so that its settings do not say all of it."""
+        """Whether it has a user-defined part, so that its settings do not fully describe it."""
         return False
 
     def fit(
@@ -111,25 +111,25 @@ class Method(Augmentation, Generic[C, K]):
         threads: int = 1,
         on_epoch: OnEpoch | None = None,
     ) -> K:
-        """Train once and give the fitted classifier.
+        """Train once and return the fitted classifier.
 
-        The epoch is chosen on the validation nodes. Masks of the graph are used; without a
-        ``val_mask`` a fifth of the labeled nodes of each class validates, and without a
-        ``train_mask`` all others train (see `with_fitting_masks`). Nodes whose ``y`` is -1 have no
-        part in either: they are what to predict. It is run 0 of `gaug.evaluate` with the same
-        seed and masks, and computes where the graph is.
+        The epoch is chosen on the validation nodes. The masks of the graph are used. Without a
+        ``val_mask``, a fifth of the labeled nodes of each class is used for validation; without a
+        ``train_mask``, all others are used for training (see `with_fitting_masks`). Nodes whose
+        ``y`` is -1 are in neither; they are the ones to predict. The result is that of run 0 of
+        `gaug.evaluate` with the same seed and masks. It computes on the device of the graph.
 
         Args:
-            data: A graph with features and labels. One that is directed or has repeated edges or
-                self-loops is made a valid one first, with a warning that says so.
-            info: Names of its nodes, classes and features, where they have some.
-            threads: Threads to compute with; another number may give other last digits.
+            data: A graph with features and labels. A graph that is directed or has repeated edges
+                or self-loops is converted to a valid one first, with a warning.
+            info: Names of its nodes, classes and features, if any.
+            threads: Number of threads; a different number may change the last digits.
             on_epoch: Called with the number of epochs done so far.
         """
         return self._classifier(self._train(data, info or GraphInfo(), threads, on_epoch))
 
     def _classifier(self, trained: Trained) -> K:
-        """The classifier that this method's run comes to."""
+        """The classifier that results from a run of this method."""
         return cast("K", self.classifier_type(trained.fitted()))
 
     def _train(
@@ -168,7 +168,7 @@ def _predictor_configs(
     plain: Mapping[str, PredictorConfig],
     given: Mapping[str, PredictorConfig | Mapping[str, Any]],
 ) -> dict[str, Config]:
-    """The settings of a method's predictors, those that are given in the place of the default."""
+    """The settings of a method's predictors: the given ones, or else the defaults."""
     configs: dict[str, Config] = dict(plain)
     for name, settings in given.items():
         if name not in plain:
@@ -187,7 +187,7 @@ def _predictor_configs(
 
 
 def _changed(config: Config) -> list[str]:
-    """The settings that are not the default."""
+    """The settings that differ from the defaults."""
     plain = type(config)()
     return [
         f"{field.name}={getattr(config, field.name)!r}"

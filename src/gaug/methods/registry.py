@@ -10,7 +10,7 @@ from gaug.training.config import MethodConfig
 if TYPE_CHECKING:
     from gaug.methods.method import Method
 
-#: The methods by name, the settings and the class of each on one line.
+#: The methods by name: settings and class of each.
 METHODS: Registry[MethodConfig, Method[Any, Any]] = Registry(
     "method",
     "gaug.methods",

@@ -15,19 +15,19 @@ from gaug.training.config import MethodConfig, TrainingConfig
 if TYPE_CHECKING:
     from gaug.methods.method import Method
 
-#: What a user may give for a method.
+#: What users may pass as a method.
 MethodLike = Union[str, MethodConfig, "Method[Any, Any]", "MethodSpec"]
 
 
 @dataclass(frozen=True)
 class MethodSpec:
-    """A method that can be built; making one does not import PyTorch.
+    """A method that can be built; creating one does not import PyTorch.
 
     Attributes:
         config: Its settings.
         predictors: Settings of its edge predictors by name.
-        instance: A user-defined method, or one with a user-defined predictor; None for one that
-            the registry can build from its settings.
+        instance: A user-defined method, or one with a user-defined predictor; None if the registry
+            can build it from its settings.
     """
 
     config: MethodConfig
@@ -46,9 +46,9 @@ class MethodSpec:
         if isinstance(method, str):
             method = METHODS.config_type(method)()
         if isinstance(method, MethodConfig):
-            METHODS.config_type(method.name)  # raises if nobody could build it
+            METHODS.config_type(method.name)  # raises if it cannot be built
             return cls(method, method.predictor_configs())
-        from gaug.methods.method import Method  # imports PyTorch, as the caller has done
+        from gaug.methods.method import Method  # imports PyTorch, as the caller already has
 
         if not isinstance(method, Method):
             raise ConfigError(
@@ -62,17 +62,17 @@ class MethodSpec:
 
     @property
     def name(self) -> str:
-        """What records and saved models call it."""
+        """Its name in records and saved models."""
         return self.config.name
 
     @property
     def title(self) -> str:
-        """What tables and figures call it."""
+        """Its name in tables and figures."""
         return getattr(self.config, "title", self.name)
 
     @property
     def looks_at_labels(self) -> bool:
-        """Whether it sees the labels of all nodes: then it is a control and no method."""
+        """Whether it sees the labels of all nodes, which makes it a control, not a method."""
         if self.instance is not None:
             return self.instance.looks_at_labels
         return any(config.looks_at_labels for config in self.predictors.values())
@@ -87,8 +87,8 @@ class MethodSpec:
         """The method, not prepared yet.
 
         Args:
-            model: The classifier; None for that of the instance, or else the default.
-            training: Settings of the loop; None likewise.
+            model: The classifier; None: that of the instance, or else the default.
+            training: Settings of the loop; None: likewise.
             seed: Seed of everything that is random.
         """
         if self.instance is None:

@@ -1,4 +1,4 @@
-"""One run of a method with what it was trained on, from which a classifier is made."""
+"""One run of a method with its training data, from which a classifier is made."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trained:
-    """One run with what it was trained on, from which a classifier is made.
+    """One run with its training data, from which a classifier is made.
 
     Attributes:
-        task: The graph with its split, laid out.
+        task: The graph with its split, prepared for training.
         method: The method, prepared for the graph.
-        result: What the run came to.
-        summary: What the classifier will know of the graph.
+        result: The result of the run.
+        summary: What the classifier will know about the graph.
     """
 
     task: Task
@@ -38,11 +38,11 @@ class Trained:
 
     @property
     def best(self) -> RoundResult:
-        """The round that counts."""
+        """The best round."""
         return best_round(self.result.rounds)
 
     def fitted(self, *, with_network: bool = True) -> Fitted:
-        """What all classifiers have, with the weights of the round that counts."""
+        """What all classifiers have, with the weights of the best round."""
         method, network = self.method, None
         if with_network:
             with torch.random.fork_rng(devices=[]):

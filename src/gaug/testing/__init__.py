@@ -1,7 +1,7 @@
-"""Checks for whoever writes a method, an edge predictor or a model.
+"""Checks for users who write a method, an edge predictor or a model.
 
-Each takes one of them, tries it on small graphs that it makes itself, and raises an
-`AssertionError` that says which promise is broken. They need no test runner:
+Each check tries one of them on small generated graphs and raises an `AssertionError` that says
+which promise is broken. They need no test runner:
 
 >>> from gaug import DropEdge
 >>> from gaug.testing import check_method

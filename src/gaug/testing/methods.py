@@ -30,12 +30,12 @@ _NUM_NODES = 120
 def check_method(method: Method[Any, Any]) -> None:
     """Check that a method keeps the promises of every method.
 
-    Runs depend on the seed alone and leave the graph and the global random state as they were; no
-    validation or test label is looked at, unless the method says so; predictions are distributions;
-    what is fitted predicts the same whatever labels a graph has, and after saving and loading.
+    Runs depend only on the seed and do not change the graph or the global random state; no
+    validation or test label is used, unless the method says so; predictions are distributions; a
+    fitted classifier ignores the labels of a graph and predicts the same after saving and loading.
 
     Args:
-        method: A method with its settings; it is trained with a small GCN, for a few epochs.
+        method: A method with its settings; it is trained with a small GCN for a few epochs.
 
     Raises:
         AssertionError: If a promise is broken; the message says which.
@@ -68,7 +68,7 @@ def _check_runs(method: Method[Any, Any], task: Task) -> None:
     same = torch.equal(first.probabilities, again.probabilities) and first.history == again.history
     assert same, f"{_name(method)} must give the same run for the same seed."
     assert not torch.equal(first.probabilities, other.probabilities), (
-        f"{_name(method)} must give another run for another seed."
+        f"{_name(method)} must give a different run for a different seed."
     )
     shape = (task.adjacency.num_nodes, NUM_CLASSES)
     assert first.probabilities.shape == shape, (
@@ -92,7 +92,7 @@ def _check_hidden_labels(method: Method[Any, Any], task: Task) -> None:
     labels = task.labels.clone()
     labels[hidden] = (labels[hidden] + 1) % NUM_CLASSES
     changed = dataclasses.replace(task, labels=labels)
-    # The last epoch, for which no validation label is needed.
+    # The last epoch, which needs no validation label.
     one, other = (_run(method, shown, 0, selection="last") for shown in (task, changed))
     assert torch.equal(one.probabilities, other.probabilities), (
         f"{_name(method)} must not depend on labels of validation and test nodes."
@@ -103,12 +103,12 @@ def _check_classifier(method: Method[Any, Any], data: Data) -> None:
     name = _name(method)
     classifier = method.fit(data)
     assert type(classifier) is method.classifier_type, (
-        f"classifier_type of {name} must be the class that fit gives, {type(classifier).__name__},"
-        f" got {method.classifier_type.__name__}."
+        f"classifier_type of {name} must be the class that fit returns,"
+        f" {type(classifier).__name__}, got {method.classifier_type.__name__}."
     )
     expected = classifier.predict_proba(data)
     assert torch.equal(method.fit(data).predict_proba(data), expected), (
-        f"{name} must stay as it was when it is fitted: a second fit gave other predictions."
+        f"{name} must not change when it is fitted: a second fit gave different predictions."
     )
     bare = Data(x=data.x, edge_index=data.edge_index, num_nodes=data.num_nodes)
     assert torch.equal(classifier.predict_proba(bare), expected), (

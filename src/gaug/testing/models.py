@@ -19,12 +19,12 @@ _NUM_NODES = 60
 def check_model(model: Model) -> None:
     """Check that a model keeps the promises of every model.
 
-    It gives one finite number per node and class; in evaluation mode always the same ones; nodes in
-    another order get theirs in that order; weights of 1 are no weights; all its parameters take
-    part; it can be trained.
+    It returns one finite number per node and class, always the same in evaluation mode. It does not
+    depend on the order of the nodes. Edge weights of 1 have no effect. All its parameters are used,
+    and it can be trained.
 
     Args:
-        model: A name, settings, or a class or function that makes a module from the width of the
+        model: A name, settings, or a class or function that makes a module from the number of
             features and the number of classes.
 
     Raises:
@@ -50,7 +50,7 @@ def check_model(model: Model) -> None:
             _check_close(
                 network(data.x, data.edge_index, ones),
                 logits,
-                f"{spec.name} must take edge weights of 1 for none",
+                f"{spec.name} must give the same for edge weights of 1 as for none",
             )
             _check_order(spec.name, network, data, logits)
             if isinstance(network, GNN):

@@ -23,13 +23,13 @@ _PAIRS = torch.triu_indices(_NUM_NODES, _NUM_NODES, offset=1)
 def check_predictor(predictor: EdgePredictor | PredictorLike) -> None:
     """Check that an edge predictor keeps the promises of every predictor.
 
-    The score of a pair is a number, the same in either order of its ends and whatever other pairs
-    are asked for; the same seed gives the same scores; labels are not looked at, unless the
-    predictor says so; the graph and the global random state stay as they were; rankings are those
-    of all scores. Where it can score the nodes of another graph, what it learned can be saved.
+    The score of a pair is a number that does not depend on the order of its ends or on the other
+    pairs; the same seed gives the same scores; labels are not used, unless the predictor says so;
+    the graph and the global random state do not change; rankings are those of all scores. If it can
+    score the nodes of another graph, what it learned can be saved.
 
     Args:
-        predictor: A predictor that is not fitted, or any object with ``fit`` and ``edge_logits``.
+        predictor: An unfitted predictor, or any object with ``fit`` and ``edge_logits``.
 
     Raises:
         AssertionError: If a promise is broken; the message says which.
@@ -69,7 +69,7 @@ def _check_scores(fitted: EdgePredictor, scores: Tensor, name: str) -> None:
         msg=lambda reason: f"{name} must score (u, v) as it scores (v, u): {reason}",
     )
     assert torch.equal(fitted.edge_logits(_PAIRS[:, ::7]), scores[::7]), (
-        f"{name} must give a pair the same score whatever other pairs are asked for."
+        f"{name} must give a pair the same score whatever other pairs are scored."
     )
     rows = fitted.score_rows(10, 20, 5)  # [10, N - 5]
     pairs = torch.cartesian_prod(torch.arange(10, 20), torch.arange(5, _NUM_NODES)).t()

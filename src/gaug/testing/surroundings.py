@@ -1,4 +1,4 @@
-"""What every check looks at: small graphs, and whether a call leaves things as they were."""
+"""What every check uses: small graphs, and whether a call changes its surroundings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def small_graph(num_nodes: int, *, dense: bool = False) -> Data:
 
 @contextlib.contextmanager
 def left_as_they_were(data: Data, subject: str) -> Iterator[None]:
-    """Raise if the graph or the global random state is another one afterwards."""
+    """Raise if the graph or the global random state has changed afterward."""
     before, state = data.clone().to_dict(), torch.random.get_rng_state()
     yield
     assert torch.equal(torch.random.get_rng_state(), state), (

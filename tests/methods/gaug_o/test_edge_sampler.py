@@ -180,7 +180,7 @@ def test_it_moves_with_its_graph(data: Data) -> None:
 
 def test_another_precision_is_refused_and_nothing_changed(data: Data) -> None:
     sampler = EdgeSampler(data, seed=1)
-    with pytest.raises(ConfigError, match=r"float32: leave it out of to\(torch.float64"):
+    with pytest.raises(ConfigError, match=r"float32. Do not convert it to torch.float64"):
         sampler.double()
     assert torch.equal(sampler().edge_index, EdgeSampler(data, seed=1)().edge_index)
 

@@ -781,7 +781,7 @@ def test_a_classifier_that_breaks_in_its_pretraining_is_an_error_with_the_epoch(
         ({"edge_model": "ra"}, "Unknown edge_model 'ra'. Choose from: gae, vgae"),
         (
             {"variant": "no-sampling", "edge_probability": "sigmoid"},
-            "variant=no-sampling takes edge_probability=max-normalized, got 'sigmoid'",
+            "variant=no-sampling needs edge_probability=max-normalized, got 'sigmoid'",
         ),
     ],
 )

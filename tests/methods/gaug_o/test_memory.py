@@ -79,7 +79,7 @@ def test_a_refusal_has_the_figures_and_a_remedy(free: Free) -> None:
     free(1e9)
     message = (
         r"engine=dense needs about 6\.4 GB for 10,000 nodes, and 1\.0 GB are free\."
-        r" Take engine=blocked\."
+        r" Use engine=blocked\."
     )
     with pytest.raises(ConfigError, match=message):
         check_settings(GAugOConfig(engine="dense"), 10_000)

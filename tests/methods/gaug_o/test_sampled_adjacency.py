@@ -209,7 +209,7 @@ def test_listing_all_pairs_is_refused_where_they_do_not_fit(little_memory: None)
         assert bool(torch.isfinite(logits).all())
     message = (
         r"variant=no-sampling with a module that lists its edges needs about 60.0 GB for 5,000"
-        r" nodes, and 1.0 GB are free. Take a model of this package \(gcn, gsage, gat, jknet\), or"
+        r" nodes, and 1.0 GB are free. Use a model of this package \(gcn, gsage, gat, jknet\), or"
         r" variant=full."
     )
     with pytest.raises(ConfigError, match=message):

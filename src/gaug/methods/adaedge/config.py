@@ -20,34 +20,34 @@ class AdaEdgeConfig(MethodConfig):
 
     order: str = setting(
         "add-first",
-        "What a change begins with; the second half predicts anew on the graph of the first.",
+        "Which half of a change comes first; the second half predicts again on its graph.",
         choices=("add-first", "remove-first"),
         search=("add-first", "remove-first"),
     )
     add_fraction: float = setting(
         0.1,
-        "Edges to add in a change, at most, as a share of |E|.",
+        "Maximum number of edges to add per change, as a share of |E|.",
         within=_SHARE,
         search=Span(0, 0.5, 0.05),
     )
     remove_fraction: float = setting(
         0.1,
-        "Edges to remove in a change, at most, as a share of |E|.",
+        "Maximum number of edges to remove per change, as a share of |E|.",
         within=_SHARE,
         search=Span(0, 0.5, 0.05),
     )
     add_confidence: float = setting(
         0.5,
-        "Least confidence of a pair that is joined by an edge.",
+        "Minimum confidence of a pair to add an edge.",
         within=_SHARE,
         search=Span(0.5, 0.95, 0.05),
     )
     remove_confidence: float = setting(
         0.5,
-        "Least confidence of a pair whose edge is removed.",
+        "Minimum confidence of a pair to remove its edge.",
         within=_SHARE,
         search=Span(0.5, 0.95, 0.05),
     )
     rounds: int = setting(
-        4, "Changes of the graph at most, each with a training of its own.", within=Range(1)
+        4, "Maximum number of changes, each followed by new training.", within=Range(1)
     )

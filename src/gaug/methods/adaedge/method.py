@@ -1,4 +1,4 @@
-"""AdaEdge: join what is predicted alike, part what is not, and train again while it helps."""
+"""AdaEdge: join nodes predicted alike, separate the others, and train again while it helps."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from gaug.training.hooks import AugmentedRun, Predict, Round, RoundResult, Visib
 
 
 class AdaEdge(Method[AdaEdgeConfig, ChangedGraphClassifier]):
-    """AdaEdge (Chen et al., AAAI 2020): change the graph by what was predicted on it.
+    """AdaEdge (Chen et al., AAAI 2020): change the graph based on its predictions.
 
-    A round trains on the original graph. Then each change adds up to ``floor(add_fraction * |E|)``
-    edges between nodes that are predicted in one class and removes up to
-    ``floor(remove_fraction * |E|)`` edges between nodes predicted in two, and a round from new
-    weights trains on the changed graph. Changes follow each other, each from the predictions and
-    the graph of the round before, while the validation score improves, ties going to the lower
-    validation loss. The best round is the result, on its own graph. A fitted classifier keeps that
-    change: on a grown graph the pairs of the fit are joined and parted as they were, and new nodes
-    keep the edges that they have.
+    The first round trains on the original graph. Each change then adds up to
+    ``floor(add_fraction * |E|)`` edges between nodes predicted to be in the same class and removes
+    up to ``floor(remove_fraction * |E|)`` edges between nodes predicted to be in different classes,
+    and a round with new weights trains on the changed graph. Each change starts from the
+    predictions and the graph of the previous round. Changes continue while the validation score
+    improves; ties go to the lower validation loss. The best round is the result, on its own graph.
+    A fitted classifier keeps its change: on a grown graph it adds and removes the edges of the fit
+    again, and new nodes keep the edges that they have.
 
     A pair is as confident as the less confident of its two nodes (`Predicted`). The most confident
-    pairs come first, ties going to the smaller node ids; |E| counts the undirected edges of the
-    original graph. An edge removed in a change is not added in the same one, nor the reverse. With
-    ``selection=last`` nothing is chosen by validation: all changes are made and the last counts.
+    pairs come first; ties go to the smaller node ids. |E| counts the undirected edges of the
+    original graph. An edge removed in a change is not added in the same change, nor the reverse.
+    With ``selection=last``, all changes are made and the last one counts.
 
-    Differs from the paper: the numbers of edges are shares of |E|, so that one setting fits any
-    graph; the augmentation paper searched 0 to |E| - 1 edges and confidences of 0.5 to 1 (its
-    appendix C). Of more pairs than asked the most confident are taken, where that paper's program
-    takes the first by node ids. The second half of a change predicts anew on the graph of the first
-    half: from the same predictions the order could not matter, because what is added joins one
-    class and what is removed two.
+    Differs from the paper: the numbers of edges are shares of |E|, so one setting fits any graph;
+    the augmentation paper searched 0 to |E| - 1 edges and confidences of 0.5 to 1 (its appendix
+    C). If there are more pairs than requested, the most confident are taken, where that paper's
+    program takes the first by node ids. The second half of a change predicts again on the graph of
+    the first half. With the same predictions the order would not matter, because additions join
+    one class and removals two.
 
     Arguments are those of every method; see `gaug.methods.method.Method`.
     """
@@ -48,7 +48,7 @@ class AdaEdge(Method[AdaEdgeConfig, ChangedGraphClassifier]):
     classifier_type = ChangedGraphClassifier
 
     def max_epochs(self, training_epochs: int) -> int:
-        """Epochs of all rounds at most: one on the original graph and one a change."""
+        """Maximum epochs of all rounds: one on the original graph and one per change."""
         return (self.config.rounds + 1) * training_epochs
 
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
@@ -109,8 +109,8 @@ def find_change(
 
     Args:
         predict: Class probabilities of every node on a graph.
-        adjacency: The graph as it is before the change; both halves look at its edges.
-        num_edges: The |E| that the fractions are shares of.
+        adjacency: The graph before the change; both halves use its edges.
+        num_edges: The |E| that the fractions refer to.
         config: The settings.
     """
     edges = adjacency.pairs

@@ -1,15 +1,15 @@
 r"""A random graph with communities: the assortative mixed-membership stochastic block model.
 
-Each node a has memberships $\pi_a$ on the simplex of K communities, each community a strength
-$\beta_k$, and pairs across communities join with the background probability $\delta$. Every pair of
-nodes is an edge independently of the others, with probability
+Each node a has memberships $\pi_a$ on the simplex of K communities, each community has a strength
+$\beta_k$, and pairs across communities are joined with the background probability $\delta$. Every
+pair of nodes is an edge independently of the others, with probability
 
 $$
 p_{ab} = \sum_k \pi_{ak} \pi_{bk} \beta_k + \Bigl(1 - \sum_k \pi_{ak} \pi_{bk}\Bigr) \delta
 $$
 
-Nothing here is as large as the number of pairs: a sum over all of them has a closed form or is
-estimated from a sample.
+Nothing here needs memory for all pairs: sums over them have a closed form or are estimated from a
+sample.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from torch.nn import functional
 from gaug.edge_predictors.evaluation import random_pairs
 from gaug.methods.bgcn.config import BlockModelConfig
 
-# Probabilities keep so far from 0 and 1, where one pair can make the likelihood infinite.
+# Probabilities keep this distance from 0 and 1, where one pair can make the likelihood infinite.
 _MARGIN = 1e-9
-# Share of the first memberships that is random: from exactly 0 no gradient leads away.
+# Random share of the initial memberships, because at exactly 0 there is no gradient.
 _RANDOM_SHARE = 0.01
 # Edges whose memberships are looked up at a time, to bound memory.
 _EDGES_AT_A_TIME = 1 << 16
@@ -66,7 +66,7 @@ class BlockModel:
 
     def edge_probabilities(self, pairs: Tensor) -> Tensor:
         """The probability that each pair is an edge.  [2, n] → [n]"""
-        # Looked up as embeddings, whose backward pass is faster than that of an index.
+        # An embedding lookup has a faster backward pass than indexing.
         left, right = (functional.embedding(ends, self.memberships) for ends in pairs)  # [n, K]
         return self.background + (left * right) @ (self.strengths - self.background)
 
@@ -93,18 +93,18 @@ def log_posterior(
     + c \sum_{\theta \in \{\beta_1, \dots, \beta_K, \delta\}} \log \theta (1 - \theta)
     $$
 
-    The first three sums are the log-likelihood, arranged so that little is left to chance: the
-    second has a closed form, and of the third, which needs all pairs, each term is only about
+    The first three sums are the log-likelihood, arranged for a low sampling variance: the second
+    has a closed form, and each term of the third, which needs all pairs, is only about
     $-p_{ab}^2 / 2$. With all edges and all pairs the value is exact; with uniform samples of them,
     value and gradient are unbiased.
 
     Args:
-        model: The parameters; may carry gradient.
+        model: The parameters; may require gradients.
         num_edges: Number of edges of the graph.
         edges: All edges, or a sample.  [2, n]
         pairs: All pairs of nodes, or a sample.  [2, m]
-        membership_counts: The Dirichlet prior of each node's memberships, less 1.  [N, K]
-        strength_count: The Beta prior of strengths and background, less 1.
+        membership_counts: The Dirichlet prior of each node's memberships, minus 1.  [N, K]
+        strength_count: The Beta prior of strengths and background, minus 1.
     """
     on_edges = model.edge_probabilities(edges)
     on_pairs = model.edge_probabilities(pairs)
@@ -120,10 +120,10 @@ def log_posterior(
 
 
 def initial_model(memberships: Tensor, edges: Tensor) -> BlockModel:
-    """The model with these memberships whose probabilities are the densities of the graph.
+    """The model with these memberships whose probabilities match the densities of the graph.
 
-    The strength of a community is the share of edges among all pairs, where a pair counts by the
-    product of its two memberships; the background is that share by what is left of each pair.
+    The strength of a community is the share of edges among all pairs, weighted by the product of
+    their two memberships. The background is the same share with the remaining weight of each pair.
 
     Args:
         memberships: Rows sum to 1.  [N, K]
@@ -135,7 +135,7 @@ def initial_model(memberships: Tensor, edges: Tensor) -> BlockModel:
     for u, v in torch.split(edges, _EDGES_AT_A_TIME, dim=1):
         joined += (memberships[u] * memberships[v]).sum(dim=0)
     possible = _shared_by_all_pairs(memberships)
-    # One more pair of the graph's own density settles a community that has no pair.
+    # One extra pair with the density of the graph covers communities without pairs.
     density = num_edges / num_pairs
     strengths = (joined + density) / (possible + 1)
     background = (num_edges - joined.sum() + density) / (num_pairs - possible.sum() + 1)
@@ -147,26 +147,26 @@ def fit_block_model(
 ) -> BlockModel:
     r"""The most probable block model of a graph whose nodes have predicted classes.
 
-    Memberships start at the predictions $\hat y_a$, strengths and background at the densities that
-    go with them. The prediction is also the prior of a node's memberships, so that communities
-    remain classes: with the mean degree $\bar d$ of the graph,
+    Memberships start at the predictions $\hat y_a$, strengths and background at the corresponding
+    densities. The prediction is also the prior of a node's memberships, so that communities remain
+    classes: with the mean degree $\bar d$ of the graph,
 
     $$
     \pi_a \sim \mathrm{Dirichlet}(\alpha + \text{anchor} \cdot \bar d\, \hat y_a)
     $$
 
-    as if it were that many edges more to nodes of the predicted class. Adam climbs the
-    log-posterior in coordinates without bounds, a softmax for memberships and logits for the rest,
-    on samples of edges and pairs. Communities beyond the classes start from chance.
+    as if the node had that many additional edges to nodes of the predicted class. Adam maximizes
+    the log-posterior in unbounded coordinates, a softmax for memberships and logits for the rest,
+    on samples of edges and pairs. Communities beyond the classes start at random.
 
-    The background is weakly determined: an edge across communities may also be put down to a small
-    second membership of its ends, and mostly is unless the anchor is heavy.
+    The background is weakly determined: an edge across communities can also be explained by a small
+    second membership of its ends, and mostly is unless the anchor is large.
 
     Args:
         edges: All edges of the graph, each once.  [2, E]
         predictions: Class probabilities; rows need not sum to 1.  [N, C]
         config: Its settings.
-        generator: Source of samples.
+        generator: Source of randomness.
     """
     num_communities = config.num_communities(predictions.size(1))
     predicted = predictions.double() + _MARGIN
@@ -209,7 +209,7 @@ def _from_coordinates(memberships: Tensor, strengths: Tensor, background: Tensor
 
 
 def _sample_edges(edges: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """All edges, or so many drawn with replacement if there are more.  [2, n]"""
+    """All edges, or this many drawn with replacement if there are more.  [2, n]"""
     if edges.size(1) <= count:
         return edges
     return edges[:, torch.randint(edges.size(1), (count,), generator=generator)]

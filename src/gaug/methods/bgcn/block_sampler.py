@@ -1,4 +1,4 @@
-"""Graphs drawn from a block model, in time and memory of the edges that are made."""
+"""Graphs drawn from a block model, in time and memory proportional to the drawn edges."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sample_graph(model: BlockModel, generator: torch.Generator) -> Tensor:
 
     Events of rate $c\,q$ are drawn term by term, the two ends independently: uniformly for the
     background, in proportion to $\pi_{\cdot k}$ for community k. Each is kept with probability
-    $\lambda / (c\,q)$. That is about $c$ events an edge, and c is 1.4 where no probability exceeds
+    $\lambda / (c\,q)$. That is about $c$ events per edge, and c is 1.4 if no probability exceeds
     one half.
 
     Args:
@@ -62,15 +62,15 @@ def sample_graph(model: BlockModel, generator: torch.Generator) -> Tensor:
 def _draw_events(
     bound: BlockModel, excess: Tensor, factor: float, generator: torch.Generator
 ) -> Tensor:
-    """Ends of the events of all terms, self-loops among them.  [2, n]"""
+    """Ends of the events of all terms, including self-loops.  [2, n]"""
     num_nodes = bound.num_nodes
-    # The background is one more community, of which every node is a full member.
+    # The background is an extra community with every node as a full member.
     members = torch.cat([bound.memberships.new_ones(1, num_nodes), bound.memberships.t()])
     intensity = torch.cat([bound.background.reshape(1), excess])  # [1 + K]
     below = torch.cat([members.new_zeros(1), members.flatten().cumsum(0)])
     start = below[::num_nodes]  # where each community begins on a line of all memberships
     mass = start.diff()
-    # A pair is hit in either order of its ends, hence the half.
+    # Divided by two, because a pair is hit in either order of its ends.
     counts = torch.poisson(factor / 2 * intensity * mass.square(), generator=generator).long()
     term = torch.repeat_interleave(counts)
     position = torch.rand((2, term.numel()), generator=generator, dtype=torch.float64)

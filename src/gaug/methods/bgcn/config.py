@@ -10,7 +10,7 @@ from gaug.errors import ConfigError
 from gaug.training.config import MethodConfig
 
 _POSITIVE = Range(1)
-_WITH_A_MODE = Range(1)  # under 1 the density grows without bound
+_WITH_A_MODE = Range(1)  # below 1 the density is unbounded
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class BlockModelConfig(Config):
     """Settings of `fit_block_model`."""
 
     communities: int | None = setting(
-        None, "Communities, at least as many as classes; none: as many.", within=_POSITIVE
+        None, "Number of communities, at least that of classes; none: the same.", within=_POSITIVE
     )
     anchor: float = setting(
         2.0,
-        "What the prediction for a node weighs; 1: as much as its edges, on average.",
+        "Weight of the prediction for a node; 1: on average as much as its edges.",
         within=Range(0),
         search=Span(0.5, 8, 0.5),
     )
@@ -34,14 +34,14 @@ class BlockModelConfig(Config):
     )
     block_steps: int = setting(100, "Gradient steps of the block model.", within=Range(0))
     block_pairs: int = setting(
-        10_000, "Edges, and as many random pairs, in each step.", within=_POSITIVE
+        10_000, "Edges per step, and as many random pairs.", within=_POSITIVE
     )
     block_learning_rate: float = setting(
-        0.1, "Adam's step for the block model.", within=Range(0, 1, low_open=True)
+        0.1, "Adam's learning rate for the block model.", within=Range(0, 1, low_open=True)
     )
 
     def num_communities(self, num_classes: int) -> int:
-        """The number of communities for so many classes, or an error if it is too small."""
+        """The number of communities for this many classes; raise if it is too small."""
         if self.communities is None:
             return num_classes
         if self.communities < num_classes:
@@ -59,16 +59,16 @@ class BGCNConfig(BlockModelConfig, MethodConfig):
     name: ClassVar[str] = "bgcn"
     title: ClassVar[str] = "BGCN"
 
-    graphs: int = setting(5, "Graphs to draw, each with a GNN of its own.", within=Range(1))
+    graphs: int = setting(5, "Graphs to draw, each with its own GNN.", within=Range(1))
     dropout_samples: int = setting(
         10,
-        "Predictions of each GNN with dropout; 0: one without.",
+        "Predictions per GNN with dropout; 0: one prediction without.",
         within=Range(0),
         search=Span(0, 20, 10),
     )
     prediction: str = setting(
         "class",
-        "What memberships follow: the class that is predicted, or the probabilities of all.",
+        "What memberships follow: the predicted class, or the probabilities of all classes.",
         choices=("class", "probabilities"),
         search=("class", "probabilities"),
     )

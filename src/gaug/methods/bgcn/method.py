@@ -22,33 +22,32 @@ from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
 class BGCN(Method[BGCNConfig, StoredPredictionsClassifier]):
     r"""BGCN (Zhang, Pal, Coates and Ustebay, AAAI 2019): a GNN for each of several likely graphs.
 
-    The observed graph is taken for one draw from a random graph whose communities are the classes.
+    The observed graph is treated as a draw from a random graph whose communities are the classes.
 
     1. A first GNN is trained on the observed graph.
     2. The block model of `gaug.methods.bgcn.block_model` is fitted to the graph and to the
        predictions of that GNN.
-    3. ``graphs`` graphs are drawn from it, each pair of nodes an edge with its exact probability.
-    4. On each of them a GNN is trained and predicts, with dropout kept on, ``dropout_samples``
-       times. The class probabilities are the mean over GNNs and samples; the first GNN's are not
-       among them.
+    3. ``graphs`` graphs are drawn from it, where each pair is an edge with its exact probability.
+    4. A GNN is trained on each of them and predicts ``dropout_samples`` times with dropout. The
+       class probabilities are the mean over GNNs and samples, without the first GNN.
 
-    A drawn graph keeps the number of edges, about, and the classes, but none of the observed edges
-    as such. It takes the time of ``graphs + 1`` plain runs; memory is that of the largest graph,
-    for no step holds all pairs of nodes. Edge weights are not modeled. A fitted classifier
-    predicts on the graph of its fit alone: the GNNs belong to graphs drawn for that one.
+    A drawn graph keeps about the number of edges and the classes, but none of the observed edges as
+    such. It takes the time of ``graphs + 1`` plain runs and the memory of the largest graph,
+    because no step holds all pairs of nodes. Edge weights are not modeled. A fitted classifier
+    predicts only on the graph of its fit, because the GNNs belong to graphs drawn for that one.
 
     Differs from the paper:
 
-    - Memberships follow the class that is predicted (``prediction=probabilities``: its softmax).
-      A GNN is right more often than it is sure (a GCN on Cora on 81 % of the validation nodes, its
-      mean confidence from 39 to 68 % in four runs), and graphs drawn by such probabilities have
-      few edges within a class. Where a node may have several labels, memberships follow their
+    - Memberships follow the predicted class (``prediction=probabilities``: its softmax). A GNN is
+      right more often than it is confident (a GCN on Cora is right on 81 % of the validation nodes
+      with a mean confidence of 39 to 68 % in four runs), and graphs drawn by such probabilities
+      have few edges within a class. In multi-label graphs, memberships follow the label
       probabilities, scaled to sum to 1.
     - The prediction is also the prior of a node's memberships (``anchor``), not only their start:
-      otherwise the fit drifts from classes to whatever communities the graph has. ``anchor=0`` is
-      the paper's.
-    - The background probability is fitted, too; all parameters by Adam, on edges and random pairs,
-      where the paper takes preconditioned steps on batches of nodes.
+      otherwise the fit drifts from classes to other communities of the graph. ``anchor=0`` is the
+      paper's.
+    - The background probability is fitted, too. All parameters are fitted by Adam on edges and
+      random pairs, where the paper takes preconditioned steps on batches of nodes.
     - One fit of the block model, and new random weights for each GNN, for any GNN.
 
     Arguments are those of every method; see `gaug.methods.method.Method`.
@@ -58,11 +57,11 @@ class BGCN(Method[BGCNConfig, StoredPredictionsClassifier]):
     classifier_type = StoredPredictionsClassifier
 
     def max_epochs(self, training_epochs: int) -> int:
-        """Epochs of all rounds at most: one on the original graph and one a drawn graph."""
+        """Maximum epochs of all rounds: one on the original graph and one per drawn graph."""
         return (self.config.graphs + 1) * training_epochs
 
     def prepare(self, visible: Visible, seed: int) -> BGCN:
-        """Check the number of communities; everything is learned within a run. Returns self."""
+        """Check the number of communities, and return self; everything is learned within a run."""
         self.config.num_communities(visible.num_classes)
         return self
 
@@ -82,7 +81,7 @@ class _BGCNRun(AugmentedRun):
         self.edges = visible.adjacency.pairs.cpu()
         if visible.adjacency.weight is not None:
             self.warning = (
-                "BGCN left out the edge weights of this graph: the graphs that it draws have none."
+                "BGCN left out the edge weights of this graph, because drawn graphs have none."
             )
         self.model: BlockModel | None = None
         self.num_drawn = 0
@@ -100,7 +99,7 @@ class _BGCNRun(AugmentedRun):
 
     def combine(self, results: Sequence[RoundResult]) -> Tensor:
         samples = self.config.dropout_samples
-        # Only the first GNN is there if its loss was not finite and training ended with it.
+        # If the loss of the first GNN was not finite, training ended and there is no other.
         gnns = results[1:] or results
         parts = (
             gnn.predict(gnn.round.adjacency, dropout=samples > 0)
@@ -111,7 +110,7 @@ class _BGCNRun(AugmentedRun):
         return total / (len(gnns) * max(samples, 1))
 
     def _followed(self, probabilities: Tensor) -> Tensor:
-        """What the memberships follow.  [N, C]"""
+        """The predictions that the memberships follow.  [N, C]"""
         if self.visible.labels.dim() == 2 or self.config.prediction == "probabilities":
             return probabilities
         return functional.one_hot(probabilities.argmax(dim=1), probabilities.size(1))
@@ -119,7 +118,7 @@ class _BGCNRun(AugmentedRun):
     def _draw(self, model: BlockModel) -> Adjacency:
         pairs = sample_graph(model, self.generator)
         if pairs.numel() == 0:
-            self.warning = "BGCN drew a graph without edges: its GNN saw features alone."
+            self.warning = "BGCN drew a graph without edges, so its GNN only saw features."
         elif torch.equal(pairs, self.edges):
-            self.warning = "BGCN drew the original graph again: that changed nothing."
+            self.warning = "BGCN drew the original graph again, which changed nothing."
         return Adjacency.of_pairs(pairs, model.num_nodes).to(self.visible.labels.device)

@@ -18,7 +18,7 @@ class DropEdgeConfig(MethodConfig):
 
     drop_fraction: float = setting(
         0.5,
-        "Share of the edges left out in each epoch.",
+        "Share of edges dropped in each epoch.",
         within=Range(0, 0.99),
         search=Span(0.05, 0.95, 0.05),
     )

@@ -1,4 +1,4 @@
-"""DropEdge: a random part of the edges in each epoch."""
+"""DropEdge: train on a random part of the edges in each epoch."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class DropEdge(Method[DropEdgeConfig]):
     """DropEdge (Rong et al., ICLR 2020).
 
     Each epoch trains on the graph without ``floor(p |E|)`` undirected edges, drawn uniformly
-    without replacement, both directions together; the adjacency is normalized anew. Inference is
-    on the original graph. The range of p is the paper's appendix C.
+    without replacement, both directions together; the adjacency is normalized again. Inference is
+    on the original graph. The range of p is that of the paper's appendix C.
 
-    With ``layer_wise`` each layer of the GNN has a draw of its own (Rong et al.'s layer-wise
-    DropEdge); it needs a model that asks for the graph of each layer, as those of this package do.
+    With ``layer_wise``, each layer of the GNN has its own draw (Rong et al.'s layer-wise DropEdge).
+    This needs a model that asks for the graph of each layer, as those of this package do.
 
     Arguments are those of every method; see `gaug.methods.method.Method`.
     """
@@ -62,14 +62,14 @@ class _DropEdgeRun(AugmentedRun):
 
 
 def drop_edges(data: Data, drop_fraction: float, generator: torch.Generator | None = None) -> Data:
-    """A graph without a random part of its edges, for a training loop of one's own.
+    """A graph without a random part of its edges, for custom training loops.
 
-    The two directions of an edge go or stay together. Everything that belongs to edges goes with
-    them; the given graph is unchanged.
+    Both directions of an edge are dropped together, along with their edge attributes. The given
+    graph is unchanged.
 
     Args:
         data: Any graph with ``edge_index``, on any device.
-        drop_fraction: Share of the undirected edges to leave out, in [0, 0.99].
+        drop_fraction: Share of undirected edges to drop, in [0, 0.99].
         generator: Source of randomness, on the CPU; by default PyTorch's own.
 
     Examples:
@@ -86,7 +86,9 @@ def drop_edges(data: Data, drop_fraction: float, generator: torch.Generator | No
         if not data.is_edge_attr(key):
             continue
         if isinstance(value, Tensor):
-            along = data.__cat_dim__(key, value)  # of edge_index the last one, of most the first
+            along = data.__cat_dim__(
+                key, value
+            )  # the last for edge_index, the first for most others
             part[key] = value.index_select(along, keep.nonzero().flatten())
         elif isinstance(value, list):
             part[key] = list(itertools.compress(value, keep.tolist()))

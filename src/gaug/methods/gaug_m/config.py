@@ -33,7 +33,7 @@ class GAugMConfig(MethodConfig):
     )
     allocation: str = setting(
         "global",
-        "global: the best pairs of all; per-node: each node's best, then each one's second best.",
+        "global: the best of all pairs; per-node: each node's best, then each second best.",
         choices=("global", "per-node"),
         search=("global", "per-node"),
     )
@@ -41,7 +41,7 @@ class GAugMConfig(MethodConfig):
         "modified", "Graph to predict on: modified or original.", choices=("modified", "original")
     )
     combination: str = setting(
-        "standardized", "How the parts of a sum of predictors are compared.", choices=SCALES
+        "standardized", "How the predictors of a sum are made comparable.", choices=SCALES
     )
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""GAug-M: change the graph once, train and predict on the better one."""
+"""GAug-M: change the graph once, then train and predict on the better one."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ class ScoredChange:
 
 
 class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
-    """GAug-M (the paper's section 4.1): a better graph, made once.
+    """GAug-M (the paper's section 4.1): build a better graph once.
 
     An edge predictor scores all pairs of nodes. The ``floor(add_fraction * |E|)`` best non-edges
     are added and the ``floor(remove_fraction * |E|)`` worst edges are removed; |E| counts
     undirected edges, and ties go to the smaller node ids. Everything downstream uses the result.
 
-    It is a method of the training loop and a transform in the sense of PyTorch Geometric: calling
-    it on a graph gives a new graph, which carries what was added and removed with the logits.
+    It is a method of the training loop and also a PyTorch Geometric transform: calling it on a
+    graph returns a new graph with the added and removed edges and their logits.
 
-    Differs from the paper: any predictor or sum of predictors; additions may be spread over the
-    nodes (``per-node``), because the best pairs of all crowd into a few dense regions.
+    Differs from the paper: any predictor or sum of predictors can be used, and additions can be
+    spread over the nodes (``per-node``), because the best of all pairs are in a few dense regions.
 
     Args:
         config: Settings of the method.
-        predictor: The setting of this name, or an object with ``fit(data)`` and
-            ``edge_logits(pairs)`` in its place.
+        predictor: The setting of this name, or instead an object with ``fit(data)`` and
+            ``edge_logits(pairs)``.
         options: The other arguments of every method; see `gaug.methods.method.Method`.
 
     Examples:
@@ -93,12 +93,12 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
 
     @property
     def is_custom(self) -> bool:
-        """Whether its predictor is an object."""
+        """Whether its predictor is a user-defined object."""
         return self._custom is not None
 
     @property
     def looks_at_labels(self) -> bool:
-        """Whether its predictor does: then it is a control and no method."""
+        """Whether its predictor does, which makes it a control, not a method."""
         return super().looks_at_labels or (
             self._custom is not None and self._custom.looks_at_labels
         )
@@ -106,8 +106,8 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
     def __call__(self, data: Data) -> Data:
         """The better graph; the given one is unchanged.
 
-        A graph that is directed or has repeated edges or self-loops is made a valid one first,
-        with a warning that says so.
+        A graph that is directed or has repeated edges or self-loops is converted to a valid one
+        first, with a warning.
         """
         classes = map(PREDICTORS.class_of, self.predictors.values())
         # On the CPU, where the ranking is.
@@ -123,7 +123,7 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
         return better.to(data.edge_index.device) if data.x is None else as_given(better, data)
 
     def fit_predictor(self, data: Data, *, on_share: OnShare | None = None) -> RankedPredictor:
-        """The edge predictor, fitted to a valid graph; taken over if it was fitted before."""
+        """The edge predictor, fitted to a valid graph; reused if it was fitted before."""
         if self._custom is not None:
             return RankedPredictor(self._custom.fit(data, self.seed, on_share=on_share))
         return fit_once(
@@ -136,7 +136,7 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
         )
 
     def find_change(self, data: Data, *, on_share: OnShare | None = None) -> ScoredChange:
-        """What to add to a valid graph and what to remove, best first."""
+        """The edges to add to and remove from a valid graph, best first."""
         num_edges = data.num_edges // 2
         predictor = self.fit_predictor(data)
         self.predictor_ = predictor.predictor
@@ -149,7 +149,7 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
         return ScoredChange(added, removed)
 
     def edge_logits(self, data: Data, pairs: Tensor) -> Tensor:
-        """Scores of pairs of nodes of this graph by the edge predictor.  [2, n] → [n]"""
+        """The edge predictor's scores for pairs of nodes of this graph.  [2, n] → [n]"""
         return self.fit_predictor(data).predictor.edge_logits(pairs)
 
     def prepare(self, visible: Visible, seed: int) -> GAugM:

@@ -1,14 +1,14 @@
-"""GAug-O: learn the edges and the classes together, through a new sampled graph each epoch.
+"""GAug-O: learn the edges and the classes together, with a new sampled graph in each epoch.
 
 From the settings to a trained classifier:
 
 - `config`: the settings;
 - `edge_encoder`: the edge predictor, an auto-encoder that embeds the nodes;
 - `edge_distribution`: from embeddings to the probability of an edge for each pair;
-- `edge_sampling`, `all_pairs`, `sampled_adjacency`: graphs drawn from it that carry gradient;
-- `learned_edges`: probabilities and graphs to ask for;
+- `edge_sampling`, `all_pairs`, `sampled_adjacency`: differentiable graphs drawn from it;
+- `learned_edges`: the learned probabilities, and graphs drawn from them;
 - `run`: pretraining and joint training, with `warmup` and `edge_judge`;
-- `method`, `classifier`: what a user fits, and what that gives;
-- `edge_sampler`: the same predictor in a training loop of one's own;
-- `memory`: what all this takes.
+- `method`, `classifier`: what users fit, and the fitted result;
+- `edge_sampler`: the same predictor for custom training loops;
+- `memory`: how much memory this takes.
 """

@@ -16,15 +16,15 @@ from gaug.pairs.sharing import share_tiles
 from gaug.pairs.tile_work import find_hits, multiply_by_slopes
 from gaug.pairs.tiles import Tile, edges_by_tile
 
-# Rows of a matrix, as many as a tile has, from the first to the last.
+# The rows of a matrix, in bands of as many rows as a tile.
 _Bands = Sequence[Tensor]
 
 
 class AllPairs:
-    """What decides the edge of each pair, made anew whenever it is asked for.
+    """What decides whether each pair is an edge, recomputed on demand.
 
     Args:
-        original: The graph as it is.
+        original: The original graph.
         distribution: What to sample from.
         seed: Seed of the noise.
         side: Nodes along a side of a tile.
@@ -45,8 +45,8 @@ class AllPairs:
     def sample(self, z: Tensor) -> Tensor:
         """The pairs whose probability is above their noise, tile by tile.  [2, E]
 
-        A matrix product rounds differently from tile to tile. What that could decide is decided
-        by the pair alone, in double precision, so that a sample does not depend on the tiles.
+        A matrix product rounds differently from tile to tile. Pairs that this could affect are
+        recomputed one by one in double precision, so a sample does not depend on the tiles.
         """
         slack, bands = _rounding_error(z), torch.split(z, self.side)
 
@@ -71,7 +71,7 @@ class AllPairs:
         return pairs[:, joined]
 
     def gradient(self, z: Tensor, left: Tensor, right: Tensor) -> Tensor:
-        r"""Gradient of the embeddings where that of $A'_{ij}$ is $\langle l_i, r_j \rangle$."""
+        r"""Gradient of the embeddings if that of $A'_{ij}$ is $\langle l_i, r_j \rangle$."""
         bands, lefts, rights = (torch.split(part.detach(), self.side) for part in (z, left, right))
 
         def add_up(share: Iterator[Tile]) -> Tensor:
@@ -104,7 +104,7 @@ class AllPairs:
         return self.distribution.relaxed(p, self._noise_at(pairs))
 
     def _probabilities(self, bands: _Bands, tile: Tile, buffer: Tensor) -> Tensor:
-        """P of a tile, in the buffer."""
+        """P of a tile, written to the buffer."""
         alpha = self.distribution.alpha
         if self.distribution.reading == "sigmoid":
             p = self._learned(bands, tile, buffer).mul_(alpha)
@@ -115,7 +115,7 @@ class AllPairs:
         return p
 
     def _learned(self, bands: _Bands, tile: Tile, buffer: Tensor) -> Tensor:
-        """M of a tile whose reading is ``sigmoid``, in the buffer."""
+        """M of a tile whose reading is ``sigmoid``, written to the buffer."""
         return _product(bands[tile.row], bands[tile.col], tile.matrix(buffer)).sigmoid_()
 
     def _keys_of(self, tile: Tile) -> Tensor | None:
@@ -125,8 +125,9 @@ class AllPairs:
         return z.new_empty(self.side * self.side)
 
     def _is_above(self, z: Tensor, pairs: Tensor) -> Tensor:
-        """Whether probabilities are above the noise, exactly: on the CPU, for not every device has
-        double precision.  [2, n] → [n]
+        """Whether probabilities are above the noise, exactly.  [2, n] → [n]
+
+        Computed on the CPU, because not every device has double precision.
         """
         p = self.distribution.of_pairs(z.cpu().double(), pairs.cpu(), self.edges.cpu())
         return (p > self._noise_at(pairs).cpu()).to(pairs.device)
@@ -138,15 +139,15 @@ class AllPairs:
 
 
 def _product(left: Tensor, right: Tensor, out: Tensor, scale: float = 1.0) -> Tensor:
-    """Inner products of rows, scaled on the way, in the place that is given."""
+    """Scaled inner products of rows, written to the given output."""
     return torch.addmm(out, left, right.t(), beta=0, alpha=scale, out=out)
 
 
 def _rounding_error(z: Tensor) -> float:
-    """How far a probability from a matrix product may be off: twice the classical bound.
+    """Largest error of a probability from a matrix product: twice the classical bound.
 
-    It is limited, lest very long embeddings leave every pair to be decided alone; nearly all of
-    their probabilities are 0 or 1.
+    It is limited, because with very long embeddings every pair would be recomputed, although nearly
+    all of their probabilities are 0 or 1.
     """
     largest = float(z.square().sum(dim=1).max())
     return min(float(torch.finfo(z.dtype).eps) * (z.size(1) * largest + 4), 1e-3)

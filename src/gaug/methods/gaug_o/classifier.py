@@ -1,4 +1,4 @@
-"""The fitted classifier of GAug-O, which can be asked about edges as well as classes."""
+"""The fitted classifier of GAug-O, which predicts edges as well as classes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from gaug.seeding import draw_seed
 
 
 class LearnedEdgesClassifier(NodeClassifier):
-    """Predicts on the graph as it is given, and knows how likely the edges of the fit are.
+    """Predicts on the unchanged graph, and knows how likely the edges of the fit are.
 
     Args:
         fitted: The trained model with its settings.
-        edges: What was learned about the edges of the graph of the fit.
+        edges: What was learned about the edges of the fitted graph.
     """
 
     def __init__(self, fitted: Fitted, edges: LearnedEdges) -> None:
@@ -38,13 +38,13 @@ class LearnedEdgesClassifier(NodeClassifier):
         return cls(fitted, LearnedEdges.of(fitted.method, tensors["prepared"], original))
 
     def edge_probabilities(self, pairs: Tensor) -> Tensor:
-        """How likely pairs of nodes of the graph of the fit are edges of a drawn graph.
+        """The probability that each pair of nodes of the fitted graph is an edge of a drawn graph.
 
         Args:
             pairs: Node numbers.  [2, n]
 
         Returns:
-            A probability for each pair.  [n]
+            One probability per pair.  [n]
         """
         return self.edges.probabilities(pairs)
 
@@ -54,7 +54,7 @@ class LearnedEdgesClassifier(NodeClassifier):
         With ``variant=no-sampling`` it has all pairs, with their probabilities as ``edge_weight``.
 
         Args:
-            seed: Seed of the draw; by default each call draws another graph.
+            seed: Seed of the draw; by default each call draws a new graph.
         """
         if seed is None:
             seed = draw_seed(self._generator)

@@ -12,10 +12,10 @@ from gaug.training.config import MethodConfig
 #: How the scores of pairs become probabilities.
 READINGS = ("max-normalized", "sigmoid")
 
-#: The method itself, the paper's ablations of it, and a control.
+#: The method itself, the paper's ablations, and a control.
 VARIANTS = ("full", "no-sampling", "rounding", "no-edge-loss", "random")
 
-#: How all pairs are gone through.
+#: How all pairs are processed.
 ENGINES = ("blocked", "dense")
 
 
@@ -53,32 +53,32 @@ class GAugOConfig(MethodConfig):
     )
     warmup: float = setting(
         0.0,
-        "How steeply the predictor's learning rate rises in joint training; 0: it is full at once.",
+        "How steeply the predictor's learning rate rises in joint training; 0: full at once.",
         within=Range(0),
         search=Span(0, 10, 1),
     )
     edge_probability: str = setting(
         "max-normalized",
-        "How scores of pairs become probabilities: divided by the greatest, or by a sigmoid.",
+        "How scores become probabilities: divided by the largest, or by a sigmoid.",
         choices=READINGS,
     )
     variant: str = setting(
-        "full", "full, a part left out (the paper's ablation), or random edges.", choices=VARIANTS
+        "full", "full, without a part (the paper's ablation), or random edges.", choices=VARIANTS
     )
     engine: str = setting(
-        "blocked", "blocked: memory of a block; dense: N×N, the reference.", choices=ENGINES
+        "blocked", "blocked: memory for one block; dense: for N×N (reference).", choices=ENGINES
     )
     edge_model: str = setting("gae", "Edge predictor: gae or vgae.", choices=("gae", "vgae"))
     edge_hidden: int = setting(128, "Width of the predictor's hidden layer.", within=Range(1))
     edge_embedding: int = setting(32, "Width of the predictor's embeddings.", within=Range(1))
     edge_learning_rate: float = setting(
-        0.01, "Adam's step for the edge predictor.", within=Range(0, low_open=True)
+        0.01, "Adam's learning rate for the edge predictor.", within=Range(0, low_open=True)
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.variant == "no-sampling" and self.edge_probability == "sigmoid":
             raise ConfigError(
-                "variant=no-sampling takes edge_probability=max-normalized, got 'sigmoid':"
-                " its sums over all pairs have no short form."
+                "variant=no-sampling needs edge_probability=max-normalized, got 'sigmoid':"
+                " its sums over all pairs have no closed form."
             )

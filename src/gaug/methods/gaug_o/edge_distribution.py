@@ -7,9 +7,9 @@ P_{ij} = \alpha M_{ij} + (1 - \alpha) A_{ij}, \qquad
 $$
 
 with u uniform, so that $A'_{ij}$ is 1 with probability exactly $P_{ij}$ (the binary concrete
-distribution of Maddison et al., ICLR 2017). The forward pass has $A'$, the backward pass the
-gradient of $\tilde A$ (the straight-through estimator). One triangle is sampled and mirrored; no
-node is joined to itself.
+distribution of Maddison et al., ICLR 2017). The forward pass uses $A'$, the backward pass the
+gradient of $\tilde A$ (the straight-through estimator). One triangle is sampled and mirrored; there
+are no self-loops.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from gaug.pairs.tile_work import PROBABILITY_MARGIN
 
 @dataclass(frozen=True)
 class EdgeDistribution:
-    """Everything that decides a sample, but the embeddings and the noise.
+    """Everything that determines a sample except the embeddings and the noise.
 
     Attributes:
         alpha: Influence of the edge predictor, in [0, 1].
-        temperature: Of the relaxation, above 0; does not change what is sampled.
+        temperature: Temperature of the relaxation, above 0; does not change what is sampled.
         reading: ``max-normalized`` or ``sigmoid``.
         sampling: ``bernoulli``, or ``rounding``: the noise is fixed at one half, and a pair is
             joined if its probability is above that.
@@ -45,7 +45,7 @@ class EdgeDistribution:
 
     @classmethod
     def of(cls, config: GAugOConfig) -> EdgeDistribution:
-        """That of settings of GAug-O."""
+        """The distribution for settings of GAug-O."""
         return cls(
             config.alpha,
             config.temperature,
@@ -56,19 +56,19 @@ class EdgeDistribution:
     def prepare(self, z: Tensor) -> Tensor:
         """Embeddings whose inner products are the scores that `probabilities` reads.  [N, d]
 
-        For ``max-normalized`` they are divided by their greatest length: by the inequality of
-        Cauchy and Schwarz, the greatest of all inner products is the square of that.
+        For ``max-normalized`` they are divided by their largest norm. By the Cauchy-Schwarz
+        inequality, the largest inner product is its square.
         """
         if self.reading == "sigmoid":
             return z
         if self.reading != "max-normalized":
             raise unknown_name("reading of edge scores", self.reading, READINGS)
-        # Near 1 first, lest squares of short or long embeddings leave the range of numbers; that
-        # changes neither the result nor its gradient.
+        # Scale close to 1 first, so that squares of short or long embeddings do not under- or
+        # overflow; this changes neither the result nor its gradient.
         longest = z.detach().abs().max()
         z = z / torch.where(longest > 0, longest, 1.0)
         largest = z.square().sum(dim=1).max()
-        # Where all embeddings are 0, so are all probabilities.
+        # If all embeddings are 0, so are all probabilities.
         return z * torch.where(largest > 0, largest, 1.0).rsqrt()
 
     def of_scores(self, scores: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ class EdgeDistribution:
         return scores.sigmoid() if self.reading == "sigmoid" else scores
 
     def of_all(self, z: Tensor, edges: Pattern) -> Tensor:
-        """P of all pairs from prepared embeddings, with no meaning on the diagonal.  [N, N]
+        """P of all pairs from prepared embeddings; the diagonal has no meaning.  [N, N]
 
         Args:
             z: Embeddings from `prepare`.  [N, d]
@@ -92,7 +92,7 @@ class EdgeDistribution:
         Args:
             z: Embeddings from `prepare`.  [N, d]
             pairs: Pairs of nodes, each as (smaller id, larger id).  [2, n]
-            edges: The edges of the graph, likewise, in ascending order.  [2, E]
+            edges: The edges of the graph in the same form, in ascending order.  [2, E]
         """
         num_nodes = z.size(0)
         scores = self.of_scores((z[pairs[0]] * z[pairs[1]]).sum(dim=1))
@@ -101,17 +101,17 @@ class EdgeDistribution:
 
     @torch.no_grad()
     def expected_edges(self, z: Tensor, num_edges: int) -> float | None:
-        """Sum of P over all pairs: how many edges a draw has on average.
+        """Sum of P over all pairs: the expected number of edges of a draw.
 
-        None where that has no short form: of a sigmoid's probabilities, and where they are rounded.
+        None if there is no closed form: for sigmoid probabilities, and with rounding.
 
         Args:
             z: Embeddings from `prepare`.  [N, d]
-            num_edges: Edges of the graph.
+            num_edges: Number of edges of the graph.
         """
         if self.reading == "sigmoid" or self.sampling == "rounding":
             return None
-        # Of all i and j, less those with i = j, each pair counts twice.
+        # The sum over all i ≠ j counts each pair twice.
         learned = (z.sum(dim=0).square().sum() - z.square().sum()) / 2
         return self.alpha * float(learned) + (1 - self.alpha) * num_edges
 
@@ -122,7 +122,7 @@ class EdgeDistribution:
 
 
 def _contained(values: Tensor, ascending: Tensor) -> Tensor:
-    """Which values are in a list in ascending order."""
+    """Which values occur in an ascending list."""
     if ascending.numel() == 0:
         return torch.zeros_like(values, dtype=torch.bool)
     place = torch.searchsorted(ascending, values).clamp_(max=ascending.numel() - 1)

@@ -13,17 +13,17 @@ from gaug.graph.adjacency import Adjacency
 from gaug.methods.gaug_o.config import GAugOConfig
 from gaug.models.base import Features, new_weight
 
-# Where embeddings are rectified, a VGAE's deviations begin at e^-2, not at 1: noise as wide as that
-# scores every pair, so all means would be driven below 0, and a ReLU leaves no way back.
+# With rectified embeddings, a VGAE's standard deviations start at e^-2, not at 1: that much noise
+# scores every pair, so all means would be driven below 0, from where a ReLU has no gradient.
 _NARROWER = -2.0
 
 
 class Embedding(NamedTuple):
-    """What the predictor makes of the nodes.
+    """The predictor's embeddings of the nodes.
 
     Attributes:
         z: Embeddings.  [N, d]
-        divergence: What a VGAE in training adds to its loss for being far from the prior; else 0.
+        divergence: The KL term that a VGAE adds to its loss in training; otherwise 0.
     """
 
     z: Tensor
@@ -33,9 +33,9 @@ class Embedding(NamedTuple):
 class EdgeEncoder(nn.Module):
     r"""A graph auto-encoder in GAug-O's form, $Z = f(\tilde A \tilde A X W_0 W_1)$.
 
-    There is no bias and no activation between the layers; f is ReLU where scores are divided by
-    their maximum, which needs them not negative, and the identity where a sigmoid reads them. As
-    all before f is linear, the weights are multiplied first, and what is aggregated is narrow.
+    There is no bias and no activation between the layers. f is ReLU if scores are divided by their
+    maximum, because they must not be negative, and the identity if a sigmoid follows. Since
+    everything before f is linear, the weights are multiplied first, so aggregation is narrow.
 
     Args:
         in_features: Width of the features.
@@ -65,7 +65,7 @@ class EdgeEncoder(nn.Module):
 
     @classmethod
     def of(cls, config: GAugOConfig, in_features: int) -> EdgeEncoder:
-        """That of settings of GAug-O."""
+        """The encoder for settings of GAug-O."""
         return cls(
             in_features,
             config.edge_hidden,
@@ -83,7 +83,7 @@ class EdgeEncoder(nn.Module):
         Args:
             x: Features.  [N, F]
             adjacency: The graph.
-            generator: Source of what a VGAE draws, on the CPU; by default PyTorch's own.
+            generator: Source of a VGAE's noise, on the CPU; by default PyTorch's own.
         """
         z = self._twice_aggregated(self.mean, x, adjacency)
         divergence = z.new_zeros(())
@@ -97,7 +97,7 @@ class EdgeEncoder(nn.Module):
         return Embedding(z.relu() if self.rectified else z, divergence)
 
     def loss(self, embedding: Embedding, adjacency: Adjacency) -> Tensor:
-        """How badly embeddings tell the entries of A + I from all other pairs."""
+        """The loss of separating the entries of A + I from all other pairs by embeddings."""
         return edge_loss(embedding.z, adjacency, self.loss_form) + embedding.divergence
 
     def _twice_aggregated(self, last: Tensor, x: Features, adjacency: Adjacency) -> Tensor:

@@ -1,4 +1,4 @@
-"""How well the embeddings of an edge predictor tell the edges that it learns from other pairs."""
+"""How well an edge predictor's embeddings separate its training edges from other pairs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gaug.pairs.inner_product import InnerProductScores
 
 
 class EdgeJudge:
-    """Sets the edges of a graph against as many other pairs, the same ones each time.
+    """Compares the edges of a graph with as many other pairs, the same ones each time.
 
     Args:
         adjacency: The graph.
@@ -24,7 +24,7 @@ class EdgeJudge:
         self._adjacency = adjacency
 
     def auc(self, z: Tensor) -> float | None:
-        """How often an edge outscores a pair that is none; None where there is no such pair.
+        """How often an edge outscores a non-edge; None if there are no non-edges.
 
         Args:
             z: Embeddings whose inner products score pairs.  [N, d]
@@ -37,7 +37,7 @@ class EdgeJudge:
 
     @functools.cached_property
     def _judged(self) -> tuple[Tensor, Tensor]:
-        """All edges, and as many other pairs by chance, if there are so many.  [2, E], [2, E]"""
+        """All edges, and as many random non-edges, if there are enough.  [2, E], [2, E]"""
         adjacency = self._adjacency.to("cpu")
         pairs = adjacency.num_nodes * (adjacency.num_nodes - 1) // 2
         count = min(adjacency.num_pairs, pairs - adjacency.num_pairs)

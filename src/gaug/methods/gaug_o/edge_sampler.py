@@ -1,4 +1,4 @@
-"""GAug-O's sampler of graphs, for a training loop of one's own."""
+"""GAug-O's graph sampler for custom training loops."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _OF_THE_LOOP = (
 
 
 class EdgeSampler(nn.Module):
-    """A module that gives another sampled graph at each call, with gradient to its edge predictor.
+    """A module that returns a new, differentiable sampled graph at each call.
 
-    It is the half of `gaug.GAugO` that knows edges: an auto-encoder of the nodes, whose
-    probabilities are mixed with the graph (``alpha``) and sampled. Its parameters go into your
-    optimizer, and `edge_loss` into your loss. It computes where the graph is.
+    It is the edge half of `gaug.GAugO`: an auto-encoder of the nodes, whose probabilities are mixed
+    with the graph (``alpha``) and sampled. Pass its parameters to your optimizer and add
+    `edge_loss` to your loss. It computes on the device of the graph.
 
     Args:
         data: The graph, with features.
         config: Settings; those of the loop itself (pretraining, warm-up, learning rate, ``beta``)
-            are yours to do.
+            are up to your loop.
         seed: Seed of weights and samples.
         settings: Single settings by name, for instance ``alpha=0.3``.
 
@@ -61,16 +61,18 @@ class EdgeSampler(nn.Module):
         changed = assign_settings({"method": config or GAugOConfig()}, settings)["method"]
         assert isinstance(changed, GAugOConfig)
         if changed.variant == "random":
-            raise ConfigError("variant='random' learns no edges: take drop_edges, or another.")
+            raise ConfigError(
+                "variant='random' learns no edges. Use drop_edges or another variant."
+            )
         if changed.variant == "no-edge-loss":
             raise ConfigError(
-                "variant='no-edge-loss' is yours to do here: leave edge_loss() out of your loss."
+                "variant='no-edge-loss' is up to your loop: leave edge_loss() out of your loss."
             )
         plain = GAugOConfig()
         for name in _OF_THE_LOOP:
             if name in settings or getattr(changed, name) != getattr(plain, name):
                 raise ConfigError(
-                    f"{name} is a setting of GAug-O's own loop; in yours it is yours to do."
+                    f"{name} is a setting of GAug-O's own loop. Implement it in your loop."
                 )
         valid, notes = standardize(copy.copy(data).cpu())  # not every device has sparse matrices
         device = data.edge_index.device
@@ -90,23 +92,23 @@ class EdgeSampler(nn.Module):
         self._generator = torch.Generator().manual_seed(seed)
 
     def forward(self) -> Adjacency:
-        """A new graph, in training and in evaluation alike.
+        """A new graph, both in training and in evaluation mode.
 
-        Models of this package take it in the place of ``edge_index``; GCN, GraphSAGE and JK-Net
-        send gradient to every pair of nodes. Any other module takes its ``edge_index`` and
-        ``weight``, ones that carry the gradient of the sampled edges; so does GAT.
+        Models of this package take it instead of ``edge_index``; with GCN, GraphSAGE and JK-Net,
+        gradients reach every pair of nodes. Other modules take its ``edge_index`` and ``weight``,
+        ones that carry the gradient of the sampled edges only, as with GAT.
         """
         return self._learned().sample(draw_seed(self._generator))
 
     def edge_loss(self) -> Tensor:
-        """How badly the predictor, as it is now, tells the edges from all other pairs."""
+        """The predictor's current loss of separating the edges from all other pairs."""
         return self.encoder.loss(self._embed(), self.adjacency)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> EdgeSampler:
-        """Move the graph along, when ``to(device)`` moves the module."""
+        """Move the graph along when ``to(device)`` moves the module."""
         dtype = fn(torch.empty(0)).dtype
         if dtype != torch.float32:
-            raise ConfigError(f"EdgeSampler computes in float32: leave it out of to({dtype}).")
+            raise ConfigError(f"EdgeSampler needs float32. Do not convert it to {dtype}.")
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         device = self.encoder.first.device
         self.features, self.adjacency = self.features.to(device), self.adjacency.to(device)
@@ -114,7 +116,7 @@ class EdgeSampler(nn.Module):
 
     @torch.no_grad()
     def edge_probabilities(self, pairs: Tensor) -> Tensor:
-        """How likely pairs of nodes are edges of a sampled graph.  [2, n] → [n]"""
+        """The probability that each pair is an edge of a sampled graph.  [2, n] → [n]"""
         was_training = self.training
         self.eval()
         learned = self._learned()

@@ -1,13 +1,13 @@
-r"""Samples of GAug-O's graphs with their gradient, by two engines of one meaning.
+r"""Samples of GAug-O's graphs with their gradient, by two equivalent engines.
 
 ``dense`` holds all pairs and leaves the gradient to autograd. ``blocked`` goes through the pairs
-tile by tile: the forward pass keeps the edges that it hits, the backward pass makes each tile
-and its noise anew. Memory is that of a tile and of the edges.
+tile by tile: the forward pass keeps the sampled edges, and the backward pass recomputes each tile
+and its noise. It needs memory for one tile and the edges.
 
 A layer that sums over the neighbors, $O = A' H$, has the gradient
 $\partial L / \partial A'_{ij} = \langle G_i, H_j \rangle$ with $G = \partial L / \partial O$, for
-every pair, an edge or not. The layers' G and H side by side make a tile of the whole gradient
-one small matrix product.
+every pair, whether or not it is an edge. With the G and H of all layers concatenated, a tile of the
+total gradient is one small matrix product.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from gaug.methods.gaug_o.sampled_adjacency import DenseSample, SampledAdjacency
 from gaug.pairs.noise import row_keys, row_noise
 from gaug.pairs.tiles import TILE
 
-# The gradient of each sum and what was summed.
+# The gradient of each sum, and its input.
 _Factors = list[tuple[Tensor, Tensor]]
 
 
 def sample_dense(
     z: Tensor, original: Adjacency, distribution: EdgeDistribution, seed: int
 ) -> DenseSample:
-    """A sample that holds all pairs; the reference of `sample_blocked`.
+    """A sample that holds all pairs; the reference for `sample_blocked`.
 
     Args:
         z: Embeddings from `EdgeDistribution.prepare`.  [N, d]
-        original: The graph as it is.
+        original: The original graph.
         distribution: What to sample from.
         seed: Seed of the noise.
     """
@@ -65,7 +65,7 @@ def sample_blocked(
 
     Args:
         z: Embeddings from `EdgeDistribution.prepare`.  [N, d]
-        original: The graph as it is.
+        original: The original graph.
         distribution: What to sample from.
         seed: Seed of the noise.
         tile: Nodes along a side of a tile; changes memory and speed only.
@@ -75,10 +75,10 @@ def sample_blocked(
 
 
 class BlockedSample(SampledAdjacency):
-    """The edges that were hit; the gradient of a sum over neighbors reaches every pair.
+    """The sampled edges; the gradient of a sum over neighbors reaches every pair.
 
     Args:
-        z: Prepared embeddings, which carry gradient.  [N, d]
+        z: Prepared embeddings, which require gradients.  [N, d]
         pattern: The edges, in both directions.
         all_pairs: What they were sampled from.
     """
@@ -88,7 +88,7 @@ class BlockedSample(SampledAdjacency):
         self._z = z
         self._all_pairs = all_pairs
         self._factors: _Factors = []
-        # A link of the graph of autograd: its backward pass comes after those of all sums.
+        # A node of the autograd graph whose backward pass runs after those of all sums.
         self._link: Tensor = _Link.apply(z, self._factors, all_pairs)  # type: ignore[no-untyped-call]
 
     @cached_with_gradient
@@ -99,7 +99,7 @@ class BlockedSample(SampledAdjacency):
     def weight(self) -> Tensor:
         """Ones that carry the gradient of the sampled edges, and of no other pair.  [nnz]
 
-        For models that are not linear in the adjacency, attention for one.
+        For models that are not linear in the adjacency, such as attention.
         """
         relaxed = self._all_pairs.relaxed_at(self._z, self.pairs)
         return (1 + (relaxed - relaxed.detach()))[self.pair_of_entry]
@@ -115,7 +115,7 @@ class BlockedSample(SampledAdjacency):
 
 
 class _Link(torch.autograd.Function):
-    """Nothing forward; backward, the gradient of all pairs from what the sums left behind."""
+    """Does nothing forward; backward, computes the gradient of all pairs from the saved sums."""
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, factors: _Factors, all_pairs: AllPairs) -> Tensor:
@@ -139,12 +139,12 @@ class _Link(torch.autograd.Function):
 
 
 class _Sum(torch.autograd.Function):
-    """The sum over neighbors; what the gradient of the edges needs is left for `_Link`."""
+    """The sum over neighbors; saves for `_Link` what the gradient of the edges needs."""
 
     @staticmethod
     def forward(
         ctx: Any,
-        link: Tensor,  # noqa: ARG004 – the gradient's way to what made the edges
+        link: Tensor,  # noqa: ARG004 – the gradient's path to the edges
         h: Tensor,
         pattern: Pattern,
         factors: _Factors,
@@ -161,7 +161,7 @@ class _Sum(torch.autograd.Function):
         grad_link = grad_h = None
         if ctx.needs_input_grad[0]:
             if not ctx.factors:
-                # A pass that does not ask for the embeddings never comes to the link.
+                # A pass that does not need the gradient of the embeddings never reaches the link.
                 _at_the_end_of_the_pass(ctx.factors.clear)
             ctx.factors.append((grad, h))
             grad_link = grad.new_zeros(())
@@ -171,5 +171,5 @@ class _Sum(torch.autograd.Function):
 
 
 def _at_the_end_of_the_pass(call: Callable[[], None]) -> None:
-    """Have something called when autograd is done with the backward pass that it is in."""
+    """Call a function when autograd has finished the current backward pass."""
     torch.autograd.Variable._execution_engine.queue_callback(call)

@@ -1,4 +1,4 @@
-"""What GAug-O has learned about the edges of a graph: probabilities, and graphs drawn from them."""
+"""The edge probabilities that GAug-O has learned, and graphs drawn from them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class LearnedEdges:
 
     Attributes:
         prepared: Embeddings from `EdgeDistribution.prepare`.  [N, d]
-        original: The graph as it is.
-        distribution: How they become probabilities.
-        weigh_all: Whether a graph has all pairs with their probabilities as weights, instead of
-            a draw (``variant=no-sampling``).
+        original: The original graph.
+        distribution: How embeddings become probabilities.
+        weigh_all: Whether a graph has all pairs, weighted by their probabilities, instead of a draw
+            (``variant=no-sampling``).
         dense: Whether a draw holds all pairs at once (``engine=dense``).
-        edge_bytes: What each edge of a drawn graph takes; one that does not fit is refused.
+        edge_bytes: Memory per edge of a drawn graph; graphs that do not fit are refused.
     """
 
     prepared: Tensor
@@ -49,7 +49,7 @@ class LearnedEdges:
         original: Adjacency,
         edge_bytes: int = SUMMED_EDGE,
     ) -> LearnedEdges:
-        """What was learned with these settings of GAug-O."""
+        """The learned edges for settings of GAug-O."""
         return cls(
             prepared,
             original,
@@ -61,9 +61,9 @@ class LearnedEdges:
 
     @torch.no_grad()
     def probabilities(self, pairs: Tensor) -> Tensor:
-        """P of pairs of nodes, which a sample joins with that probability.  [2, n] → [n]
+        """P of each pair, the probability that a sample joins it.  [2, n] → [n]
 
-        With ``variant=rounding`` a sample joins those above one half, and no others.
+        With ``variant=rounding``, a sample joins exactly the pairs above one half.
         """
         pairs = torch.as_tensor(pairs)
         if pairs.dim() != 2 or pairs.size(0) != 2:
@@ -86,7 +86,7 @@ class LearnedEdges:
         return torch.where(ordered[0] == ordered[1], 0.0, p.clamp(0, 1))
 
     def sample(self, seed: int) -> Adjacency:
-        """A graph that carries gradient to the embeddings."""
+        """A graph that is differentiable in the embeddings."""
         if self.weigh_all:
             return Interpolated(self.prepared, self.original, self.distribution)
         expected = self.distribution.expected_edges(self.prepared, self.original.num_pairs)

@@ -1,4 +1,4 @@
-"""GAug-O as a method: what it is, which graphs it takes, and the classifier that it gives."""
+"""GAug-O as a method: what it is, which graphs it accepts, and its fitted classifier."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from gaug.training.hooks import Visible
 
 
 class GAugO(Method[GAugOConfig, LearnedEdgesClassifier]):
-    r"""GAug-O (the paper's section 4.2): train through graphs that the edge predictor samples.
+    r"""GAug-O (the paper's section 4.2): train on graphs sampled by the edge predictor.
 
-    An edge predictor gives probabilities M, mixed with the graph to
+    An edge predictor gives probabilities M, which are mixed with the graph to
     $P = \alpha M + (1 - \alpha) A$. Each epoch samples a graph from P (see
     `gaug.methods.gaug_o.edge_distribution`), trains the classifier on it, and trains the
     predictor on $L = L_{nc} + \beta L_{ep}$: the classification loss through the sample, and the
     weighted cross-entropy of all pairs (`gaug.edge_predictors.edge_loss`). Both are pretrained
-    alone, and optimizers start afresh after that. Inference is on the original graph.
+    separately, and then the optimizers are reset. Inference is on the original graph.
 
-    The gradient of the classification loss reaches every pair, sampled or not, for classifiers
-    that sum over neighbors (GCN, GraphSAGE, JK-Net), but for those of a probability of 0 or 1,
-    where the relaxed sample is flat; for GAT and user-defined modules it reaches the
-    sampled edges. With ``variant=no-sampling`` every pair is used with its probability as weight,
-    by GAT and user-defined modules too; a list of all pairs for the latter takes memory of N×N.
+    With classifiers that sum over neighbors (GCN, GraphSAGE, JK-Net), the gradient of the
+    classification loss reaches every pair, sampled or not, except those with a probability of 0 or
+    1, where the relaxed sample is flat. With GAT and user-defined modules it reaches the sampled
+    edges. With ``variant=no-sampling``, every pair is used with its probability as weight, also by
+    GAT and user-defined modules; the latter get a list of all pairs, which takes N×N memory.
 
-    With a warm-up of w > 0 the predictor's learning rate goes from 0 to its full value over the
-    epochs along the part of a sigmoid from -w to w.
+    With a warm-up of w > 0, the predictor's learning rate rises from 0 to its full value over the
+    epochs, along the part of a sigmoid from -w to w.
 
     Differs from the paper: its printed sample, log P plus one Gumbel variable, would give an edge
     with probability $1 - e^{-P}$; here it is P. Its printed M, the sigmoid of inner products,
-    joins half of all pairs if embeddings are not negative; by default the inner products are
-    divided by the greatest one, and ``edge_probability=sigmoid`` is the printed form, with
-    embeddings of any sign; half of all pairs as edges take memory of N×N.
+    joins half of all pairs if embeddings are not negative. By default the inner products are
+    divided by the largest one. ``edge_probability=sigmoid`` is the printed form, with embeddings of
+    any sign; half of all pairs as edges take N×N memory.
 
     Arguments are those of every method; see `gaug.methods.method.Method`.
     """
@@ -46,18 +46,18 @@ class GAugO(Method[GAugOConfig, LearnedEdgesClassifier]):
     classifier_type = LearnedEdgesClassifier
 
     def max_epochs(self, training_epochs: int) -> int:
-        """Epochs at most: those of the predictor and of the classifier alone, and of both."""
+        """Maximum epochs: those of the predictor alone, of the classifier alone, and of both."""
         alone = self.config.pretrain_classifier_epochs
         if self.config.variant != "random":
             alone += self.config.pretrain_predictor_epochs
         return alone + training_epochs
 
     def prepare(self, visible: Visible, seed: int) -> GAugO:
-        """Check that the graph will do; each run trains a predictor of its own."""
+        """Check the graph; each run trains its own predictor."""
         if visible.adjacency.weight is not None:
             raise DataError(
                 "GAug-O samples edges that are there or not, but this graph has edge weights."
-                " Leave them out (data.edge_weight = None), or take GAug-M.",
+                " Leave them out (data.edge_weight = None), or use GAug-M.",
                 topic="edge-weights",
             )
         if visible.adjacency.num_pairs == 0:

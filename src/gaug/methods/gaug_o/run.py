@@ -1,4 +1,4 @@
-"""One run of GAug-O: pretraining, joint training through sampled graphs, and what it came to."""
+"""One run of GAug-O: pretraining, joint training on sampled graphs, and the result."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from gaug.seeding import draw_seed
 from gaug.training.best_epoch import finite_weights
 from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
 
-# An AUC up to which a predictor that was taught to tell edges from other pairs has not learned it.
+# A predictor trained to separate edges from other pairs has learned nothing up to this AUC.
 _NEARLY_CHANCE = 0.55
 
 
 class GAugORun(AugmentedRun):
-    """One run of GAug-O; after training it can be asked for probabilities and graphs.
+    """One run of GAug-O; after training it provides edge probabilities and sampled graphs.
 
     Args:
         visible: What the method may see.
         generator: Source of the noise.
         config: The settings.
-        edge_bytes: What each edge of a sampled graph takes with the model at hand.
+        edge_bytes: Memory per edge of a sampled graph with the current model.
     """
 
     rate_setting = "edge_learning_rate"
@@ -58,7 +58,7 @@ class GAugORun(AugmentedRun):
             self.warning = (
                 f"GAug-O changed no edge: with alpha={config.alpha:g} the probabilities of edges"
                 " stay above one half, and those of other pairs below. Raise alpha above 0.5, or"
-                " take another variant."
+                " use another variant."
             )
         self.encoder = EdgeEncoder.of(config, int(visible.features.shape[1])).to(
             visible.labels.device
@@ -70,7 +70,7 @@ class GAugORun(AugmentedRun):
         self._best: dict[str, Tensor] | None = None
 
     def next_round(self, previous: RoundResult | None) -> Round | None:
-        """Pretraining, if asked for, then joint training from its weights."""
+        """Pretraining, if any, then joint training from its weights."""
         if previous is None:
             if self.learns:
                 self._pretrain()
@@ -90,7 +90,7 @@ class GAugORun(AugmentedRun):
         self._embedding = None
         if current.pretraining:
             return current.adjacency
-        assert current.epochs is not None, "the loop settles the number of epochs"
+        assert current.epochs is not None, "the loop sets the number of epochs"
         rate = warmed_up(epoch, current.epochs, self.config.warmup)
         for group in self.optimizer.param_groups:
             group["lr"] = rate * self.config.edge_learning_rate
@@ -98,7 +98,7 @@ class GAugORun(AugmentedRun):
             return self._sample(self._by_chance())
         self.encoder.train()
         self._embedding = self._embed()
-        # A tensor of its own, which the edge loss does not touch.
+        # A separate tensor that the edge loss does not use.
         z = self._embedding.z
         prepared = self.distribution.prepare(z).view_as(z)
         prepared.register_hook(self._note_gradient)  # type: ignore[no-untyped-call]
@@ -110,7 +110,7 @@ class GAugORun(AugmentedRun):
             return None
         z = self._embedding.z
         if not bool(torch.isfinite(z).all()):
-            # The sample would not show it: no comparison with NaN holds, and no pair is joined.
+            # The sample would hide it: every comparison with NaN is false, so no pair is joined.
             return z.new_tensor(math.nan)
         if self.beta == 0:
             return None
@@ -125,11 +125,11 @@ class GAugORun(AugmentedRun):
             self.optimizer.zero_grad()
 
     def on_best(self) -> None:
-        """Keep the predictor of the best epoch, unless it is broken: validation does not see it."""
+        """Keep the predictor of the best epoch unless it is broken, which validation cannot see."""
         self._best = finite_weights(self.encoder) or self._best
 
     def combine(self, results: Sequence[RoundResult]) -> Tensor:
-        """Class probabilities of joint training; the predictor goes back to its best epoch."""
+        """Class probabilities of joint training; restores the predictor of the best epoch."""
         self._embedding = None
         if self._best is not None:
             self.encoder.load_state_dict(self._best)
@@ -137,7 +137,7 @@ class GAugORun(AugmentedRun):
         return super().combine(results)
 
     def log(self) -> dict[str, float]:
-        """The edge loss, whether it counts or not, the edge AUC, and the predictor's rate."""
+        """The edge loss, whether it is used or not, the edge AUC, and the predictor's rate."""
         if self._embedding is None:
             return {}
         if self.beta == 0:
@@ -154,7 +154,7 @@ class GAugORun(AugmentedRun):
         return row
 
     def edge_probabilities(self, pairs: Tensor) -> Tensor:
-        """P of pairs of nodes, which a sample joins with that probability.  [2, n] → [n]"""
+        """P of each pair, the probability that a sample joins it.  [2, n] → [n]"""
         return self.learned_edges().probabilities(pairs)
 
     def sample_graph(self) -> Data:
@@ -166,7 +166,7 @@ class GAugORun(AugmentedRun):
 
     @torch.no_grad()
     def learned_edges(self) -> LearnedEdges:
-        """What the predictor has learned about the edges, as it is now."""
+        """What the predictor has learned about the edges so far."""
         return LearnedEdges.of(self.config, self._prepared(), self.visible.adjacency)
 
     def _flaw(self) -> str | None:
@@ -205,21 +205,21 @@ class GAugORun(AugmentedRun):
         return embedding
 
     def _prepared(self) -> Tensor:
-        """Embeddings of the predictor as it is, without what is random in training."""
+        """Current embeddings of the predictor, without the noise of training."""
         if not self.learns:
             return self._by_chance()
         self.encoder.eval()
         return self.distribution.prepare(self._embed().z)
 
     def _by_chance(self) -> Tensor:
-        """Embeddings by which every pair is as likely as an edge is in this graph.  [N, 1]"""
+        """Embeddings that give every pair the edge density of this graph.  [N, 1]"""
         adjacency = self.visible.adjacency
         num_nodes = adjacency.num_nodes
         share = adjacency.num_pairs / (num_nodes * (num_nodes - 1) / 2)
         return torch.full((num_nodes, 1), share**0.5, device=adjacency.pattern.col.device)
 
     def _sample(self, prepared: Tensor) -> Adjacency:
-        # Where every pair is weighed there is nothing to draw.
+        # If every pair is weighted, nothing is drawn.
         seed = 0 if self.config.variant == "no-sampling" else draw_seed(self.generator)
         learned = LearnedEdges.of(self.config, prepared, self.visible.adjacency, self.edge_bytes)
         return learned.sample(seed)
@@ -241,5 +241,5 @@ class GAugORun(AugmentedRun):
                 )
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-            optimizer.zero_grad()  # joint training starts without a gradient of pretraining
+            optimizer.zero_grad()  # joint training starts without gradients from pretraining
             self.tell_epoch()

@@ -1,7 +1,7 @@
-"""Graphs that carry gradient to what made them: what GAug-O hands to the classifier.
+"""Differentiable graphs, which GAug-O passes to the classifier.
 
-Every model here aggregates through a sum over the neighbors. A sampled graph knows that sum and
-the degrees, both differentiable in the edges; the rules of the models follow from them.
+Every model here aggregates by a sum over the neighbors. A sampled graph provides that sum and the
+degrees, both differentiable in the edges; the aggregation rules of the models follow from them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gaug.methods.gaug_o.memory import check_all_pairs, check_list
 
 
 class SampledAdjacency(Adjacency):
-    """Base of the graphs that carry gradient.
+    """Base class of the differentiable graphs.
 
     Args:
         pattern: The edges, in both directions.
@@ -57,10 +57,10 @@ class SampledAdjacency(Adjacency):
 
 
 class DenseSample(SampledAdjacency):
-    """A sample as one dense matrix: short and obvious, and N×N.
+    """A sample as one dense N×N matrix: short and obvious.
 
     Args:
-        matrix: Symmetric, with zeros on the diagonal; carries gradient.  [N, N]
+        matrix: Symmetric, with zeros on the diagonal; requires gradients.  [N, N]
     """
 
     def __init__(self, matrix: Tensor) -> None:
@@ -72,7 +72,7 @@ class DenseSample(SampledAdjacency):
 
     @cached_with_gradient
     def weight(self) -> Tensor:
-        """The matrix at the edges; the gradient reaches no other pair.  [nnz]"""
+        """The entries of the matrix at the edges; gradients reach no other pair.  [nnz]"""
         return self.matrix[self.pattern.row, self.pattern.col]
 
     def sum(self, h: Tensor) -> Tensor:
@@ -89,13 +89,13 @@ class Interpolated(SampledAdjacency):
 
     With ``max-normalized`` probabilities every sum is
     $\alpha (Z Z^\top - \operatorname{diag}) h + (1 - \alpha) A h$: all pairs in memory of N times
-    the embedding. Attention takes them block by block. A user-defined module, which lists its
-    edges, is given all pairs of a probability above 0, which takes memory of N×N and is refused
-    where there is not enough.
+    the embedding. Attention processes them block by block. A user-defined module, which needs a
+    list of edges, gets all pairs with a probability above 0. That takes N×N memory and is refused
+    if there is not enough.
 
     Args:
         z: Prepared embeddings.  [N, d]
-        original: The graph as it is.
+        original: The original graph.
         distribution: With ``max-normalized`` probabilities.
     """
 
@@ -119,14 +119,14 @@ class Interpolated(SampledAdjacency):
         return self.all_pairs
 
     def to_data(self) -> Data:
-        """All pairs of a probability above 0, and their probabilities as weights."""
+        """All pairs with a probability above 0, and their probabilities as weights."""
         remedy = "Ask for the edge_probabilities of some."
         check_all_pairs(self.num_nodes, "A list of all pairs", remedy)
         return self.all_pairs.to_data()
 
     @property
     def listed_pairs(self) -> None:
-        """None: every pair is used, each with a weight of its own."""
+        """None: every pair is used, each with its own weight."""
 
     @property
     def edge_index(self) -> Tensor:
@@ -141,7 +141,7 @@ class Interpolated(SampledAdjacency):
     def attend(
         self, z: Tensor, target_score: Tensor, source_score: Tensor, dropout: float = 0.0
     ) -> Tensor:
-        """GAT's rule over all nodes, each attention times its probability.  [H, N, C]"""
+        """GAT's rule over all nodes, with attention multiplied by the probabilities.  [H, N, C]"""
         return attend_to_all(self._rows_of_looped, z, target_score, source_score, dropout)
 
     def sum(self, h: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ def warmed_up(epoch: int, num_epochs: int, warmup: float) -> float:
     if warmup == 0 or num_epochs == 1:
         return 1.0
     place = 2 * (epoch - 1) / (num_epochs - 1) - 1  # from -1 to 1
-    # A sigmoid is a hyperbolic tangent of half the argument, which neither overflows nor cancels;
-    # a smaller half would be as straight a line.
+    # A sigmoid is a hyperbolic tangent of half the argument, which neither overflows nor cancels.
+    # A smaller half would give the same straight line.
     half = max(warmup / 2, 1e-9)
     return (1 + math.tanh(half * place) / math.tanh(half)) / 2

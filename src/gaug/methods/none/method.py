@@ -1,4 +1,4 @@
-"""Training on the graph as it is."""
+"""Training on the unchanged graph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gaug.training.hooks import AugmentedRun, Visible
 
 
 class NoAugmentation(Method[NoAugmentationConfig]):
-    """The row that a method has to beat: training and inference on the original graph.
+    """The baseline to beat: training and inference on the original graph.
 
     Arguments are those of every method; see `gaug.methods.method.Method`.
     """
