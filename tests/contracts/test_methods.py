@@ -36,7 +36,7 @@ class CloseIds:
         return -(pairs[0] - pairs[1]).abs()
 
 
-@pytest.mark.filterwarnings("ignore:A control, no method")
+@pytest.mark.filterwarnings("ignore:A control, not a method")
 @pytest.mark.parametrize("predictor", [CloseIds(), "omniscient"])
 def test_so_does_gaug_m_with_a_predictor_of_another_kind(predictor: Any) -> None:
     check_method(GAugM(predictor=predictor))

@@ -55,7 +55,7 @@ class ModelSpec:
         if _is_module(model):
             raise ConfigError(
                 f"model must be a class or a function that makes a module, got an instance of"
-                f" {type(model).__name__}: each run starts from weights of its own."
+                f" {type(model).__name__}: each run starts from its own weights."
             )
         if not callable(model):
             raise ConfigError(

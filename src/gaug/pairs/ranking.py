@@ -80,7 +80,7 @@ def top_non_edges(
     block_elements = block_elements or max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
     edge_keys = pair_keys(edges, num_nodes).sort().values.numpy()
     best = _BestPairs(count, scores.slack, lambda keys: _exact(scores, keys, num_nodes))
-    # A pair is looked at from its smaller id.
+    # Each pair is visited from its smaller id.
     for start, stop in row_blocks(num_nodes, block_elements, among_first):
         block = scores.score_rows(start, stop, start)  # [b, N - start]
         highest = float(block.max())
@@ -195,7 +195,7 @@ def _candidates(
     chosen = block > best.threshold if tie_loses else block >= best.threshold
     place = np.flatnonzero(chosen.numpy())
     row, column = np.divmod(place, block.size(1))
-    upper = column > row  # a pair is looked at from its smaller id
+    upper = column > row  # each pair is visited from its smaller id
     place, row, column = place[upper], row[upper], column[upper]
     keys = (row + start) * num_nodes + (column + start)
     free = ~_contained(keys, edge_keys)

@@ -121,7 +121,7 @@ class AugmentedRun:
         warning: What users should know about this run, for instance that no edge was changed.
         rate_setting: The setting to lower if the method's loss is not finite.
         tell_epoch: Progress callback, set by the loop. Call it after each epoch in which the
-            method trains a model of its own.
+            method trains its own model.
     """
 
     warning: str | None = None

@@ -105,7 +105,7 @@ class _AdaEdgeRun(AugmentedRun):
 def find_change(
     predict: Predict, adjacency: Adjacency, num_edges: int, config: AdaEdgeConfig
 ) -> GraphChange:
-    """What to add to a graph and what to remove, the most confident pairs first.
+    """The edges to add to and remove from a graph, most confident pairs first.
 
     Args:
         predict: Class probabilities of every node on a graph.

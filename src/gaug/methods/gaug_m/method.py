@@ -178,7 +178,7 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
         """Open one run."""
         run = _GAugMRun(visible, generator, self.adjacency_, self.config.inference)
         if self.looks_at_labels:
-            run.warning = "A control, no method: its edges were chosen by the labels of all nodes."
+            run.warning = "A control, not a method: the labels of all nodes chose its edges."
         num_edges, config = visible.adjacency.num_pairs, self.config
         if math.floor(max(config.add_fraction, config.remove_fraction) * num_edges) == 0:
             run.warning = (

@@ -133,7 +133,7 @@ class _Link(torch.autograd.Function):
             return torch.zeros_like(z), None, None
         grad = torch.cat([grad for grad, _ in factors], dim=1)
         value = torch.cat([value for _, value in factors], dim=1)
-        # A pair stands for both directions of its edge.
+        # A pair represents both directions of its edge.
         left, right = torch.cat([grad, value], dim=1), torch.cat([value, grad], dim=1)
         return ctx.all_pairs.gradient(z, left, right), None, None
 

@@ -170,7 +170,7 @@ class GAugORun(AugmentedRun):
         return LearnedEdges.of(self.config, self._prepared(), self.visible.adjacency)
 
     def _flaw(self) -> str | None:
-        """What is wrong with what the predictor has learned."""
+        """What is wrong with the trained predictor."""
         if not self.learns:
             return None
         prepared = self._prepared()
@@ -183,8 +183,8 @@ class GAugORun(AugmentedRun):
         blind = self.beta > 0 and auc is not None and auc < _NEARLY_CHANCE
         if blind or not bool(prepared.any()):
             return (
-                "GAug-O's edge predictor has learned nothing: it tells edges from other pairs no"
-                " better than chance. Scale features by column if they are not"
+                "GAug-O's edge predictor has learned nothing: it separates edges from other pairs"
+                " no better than chance. Scale features by column, if not done already"
                 " (feature_scaling=columns), or lower edge_learning_rate."
             )
         if not self._reached:
