@@ -104,7 +104,7 @@ def test_a_budget_that_is_spent_leaves_no_augmentation_alone(noisy: Data):
 def test_a_trial_is_stopped_when_the_time_is_over(noisy, monkeypatch: pytest.MonkeyPatch):
     ticks = itertools.count()  # a clock that moves a second each time somebody looks
     monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
-    result = auto(noisy, time_budget=25.0, trial_runs=1, epochs=12)
+    result = auto(noisy, time_budget=20.0, trial_runs=1, epochs=12)
     reasons = {left.name: left.failure for left in result.comparison.left_out}
     assert result.comparison.plain.name == "none"
     assert reasons[str(FEATURES)] == "the time was over before its end"

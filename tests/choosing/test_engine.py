@@ -144,7 +144,7 @@ def test_when_the_time_is_over_what_is_under_way_is_released_and_no_more_is_prop
     monkeypatch.setattr(time, "monotonic", lambda: float(next(seconds)))
     scored(by_fraction)
     proposer = Batches([dropping(0.1)], [dropping(0.2)], [dropping(0.3)])
-    done = TrialRunner(Graphs(), runs=3, deadline=12.0).run_all(proposer)
+    done = TrialRunner(Graphs(), runs=3, deadline=8.0).run_all(proposer)
     last = done[-1]
     assert len(done) < 3
     assert last.failure == "the time was over before its end"

@@ -274,6 +274,27 @@ def test_processes_that_make_one_store_at_once_all_get_it(tmp_path):
         assert sorted(identities(path)) == ["a", "b"]
 
 
+def test_a_store_whose_making_was_cut_off_after_any_table_is_made_to_the_end(tmp_path):
+    made: list[str] = []
+
+    def cut_off(table: Any, *_: Any, **__: Any) -> None:
+        made.append(table.name)
+        raise KeyboardInterrupt
+
+    for number, table in enumerate(RunRecord.metadata.tables.values()):
+        path = tmp_path / f"{number}.sqlite"
+        event.listen(table, "after_create", cut_off)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                Store(str(path))
+        finally:
+            event.remove(table, "after_create", cut_off)
+        with opened(path) as store:
+            store.add(make_record("after"))
+        assert identities(path) == ["after"]
+    assert set(made) == set(RunRecord.metadata.tables)
+
+
 def test_a_process_that_is_killed_loses_nothing_that_it_added(tmp_path):
     path = str(tmp_path / "runs.sqlite")
     child = multiprocessing.get_context("spawn").Process(target=add_and_die, args=(path, 5))

@@ -129,6 +129,10 @@ class Store:
                 f"The database {self.url} holds tables of something else.", topic="store"
             )
         if not set(Base.metadata.tables) <= tables:
+            # First what says that the others are ours, for whoever looks before all are there.
+            Base.metadata.create_all(
+                self._engine, [Base.metadata.tables[SchemaVersion.__tablename__]]
+            )
             Base.metadata.create_all(self._engine)
         with Session(self._engine) as session, session.begin():
             version = session.scalar(select(SchemaVersion.version))
