@@ -134,7 +134,7 @@ class TrialRunner:
         def watch(done: float) -> None:
             if tell is not None:
                 tell(before + done / self.runs)
-            if done < len(requests) * len(runs) and time.monotonic() > self.deadline:
+            if time.monotonic() > self.deadline and done < len(requests) * len(runs):
                 raise _OutOfTimeError
 
         # A sampler may propose the same settings twice; they are run once.
