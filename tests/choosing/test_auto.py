@@ -98,7 +98,7 @@ def test_a_budget_that_is_spent_leaves_no_augmentation_alone(noisy: Data):
     result = auto(noisy, time_budget=1e-9, trial_runs=1, epochs=2)
     assert [trial.name for trial in result.comparison.trials] == ["none"]
     assert [left.name for left in result.comparison.left_out] == NAMES[1:]
-    assert "Nothing was tried to its end but no augmentation." in str(result)
+    assert "Only the trial without augmentation was finished." in str(result)
 
 
 def test_a_trial_is_stopped_when_the_time_is_over(noisy, monkeypatch: pytest.MonkeyPatch):
@@ -107,7 +107,7 @@ def test_a_trial_is_stopped_when_the_time_is_over(noisy, monkeypatch: pytest.Mon
     result = auto(noisy, time_budget=20.0, trial_runs=1, epochs=12)
     reasons = {left.name: left.failure for left in result.comparison.left_out}
     assert result.comparison.plain.name == "none"
-    assert reasons[str(FEATURES)] == "the time was over before its end"
+    assert reasons[str(FEATURES)] == "the time was up before it finished"
     assert reasons["gaug-o"] == "no time was left"
     assert len(result.comparison.trials) + len(reasons) == len(NAMES)
 
@@ -144,7 +144,7 @@ def test_a_user_defined_module_and_progress(noisy: Data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "mlp"}, "an mlp looks at none"),
+        ({"model": "mlp"}, "an mlp does not use"),
         ({"time_budget": 0.0}, "time_budget must be above 0"),
         ({"time_budget": float("nan")}, "time_budget must be above 0"),
         ({"trial_runs": 0}, "trial_runs must be at least 1"),

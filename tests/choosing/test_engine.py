@@ -147,7 +147,7 @@ def test_when_the_time_is_over_what_is_under_way_is_released_and_no_more_is_prop
     done = TrialRunner(Graphs(), runs=3, deadline=8.0).run_all(proposer)
     last = done[-1]
     assert len(done) < 3
-    assert last.failure == "the time was over before its end"
+    assert last.failure == "the time was up before it finished"
     assert [trial.name for trial in proposer.released] == [last.name]
     assert proposer.learned == done[:-1]
 

@@ -72,7 +72,7 @@ def test_where_nothing_helps_it_says_so(scored) -> None:
     assert result.best.mean - result.comparison.plain.mean == -10
     assert not result.comparison.helps
     assert result.comparison.verdict() == (
-        "Nothing that was tried scored above no augmentation on the validation nodes."
+        "No trial scored above no augmentation on the validation nodes."
     )
 
 
@@ -240,7 +240,7 @@ def test_a_name_a_loaded_graph_and_a_data_give_the_same() -> None:
 
 
 def test_settings_given_by_name_are_not_searched() -> None:
-    with pytest.raises(ConfigError, match="Every setting that could be searched is given"):
+    with pytest.raises(ConfigError, match="Every searchable setting is fixed"):
         search("karate", "dropedge", drop_fraction=0.3)
 
 
@@ -269,7 +269,7 @@ def test_what_is_searched_is_allowed_and_the_default_is_among_it(name: str) -> N
         ("dropedge", {"trials": 0}, "trials must be at least 1, got 0"),
         ("dropedge", {"trial_runs": 0}, "trial_runs must be at least 1, got 0"),
         ("dropedge", {"timeout": 0.0}, "timeout must be above 0 and finite, got 0"),
-        ("dropedge", {"fixed": ["drop_fraction"]}, "Every setting that could be searched is given"),
+        ("dropedge", {"fixed": ["drop_fraction"]}, "Every searchable setting is fixed"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(

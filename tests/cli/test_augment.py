@@ -81,7 +81,7 @@ def test_a_folder_that_is_not_empty_is_refused_and_left_alone(gaug, tmp_path: Pa
     (tmp_path / "mine.txt").write_text("mine")
     code, _, err = gaug("augment", "karate", "--out", tmp_path, "--set", "predictor=ra")
     assert code == 1
-    assert "is not empty. Give another. --force" in err
+    assert "is not empty. Use another one. --force" in err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -139,7 +139,7 @@ def test_nothing_is_left_behind_when_it_fails(
     [
         (["--set", "predictor=gea"], "Unknown predictor 'gea'"),
         (["--set", "add_fraction=2"], "add_fraction must be in [0, 1], got 2"),
-        (["--set", "predictor=omniscient"], "no method"),
+        (["--set", "predictor=omniscient"], "not a method"),
         (["--set", "predictor=-1*gae"], "'gae' must be above 0 and finite, got -1"),
         (["--set", "predictor=gae+inf*features"], "'features' must be above 0 and finite, got inf"),
         (["--set", "epochs=3"], "has no effect on 'gaug augment'"),

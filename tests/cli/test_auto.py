@@ -43,7 +43,7 @@ def test_train_goes_on_with_the_chosen_method(gaug, noisy):
     runs = [records.pop(number) for number in summary["record_ids"]]
     assert [record.method for record in runs] == ["gaug-m", "gaug-m"]
     assert [record.val_score for record in runs] == trials[str(FEATURES)]["val_scores"][:2]
-    # What else is on record are trials, and nobody has read their test scores.
+    # The other recorded runs are trials without a test score.
     assert len(records) + 2 == 3 * len(trials)
     assert all(record.test_score is None for record in records.values())
     given = [part for text in FEATURES.changed for part in ("--set", text)]
@@ -71,8 +71,8 @@ def test_words_are_a_table_a_verdict_and_the_ordinary_summary(gaug):
     assert lines[0].split() == ["tried", "validation", "time"]
     assert lines[1].startswith("none")
     assert sum(line.startswith("not tried: ") for line in lines) == len(CANDIDATES)
-    assert "Nothing was tried to its end but no augmentation." in lines
-    assert "The graph stays as it is." in lines
+    assert "Only the trial without augmentation was finished." in lines
+    assert "The graph is left unchanged." in lines
     assert "karate, gcn, method none, split stratified-0, 1 run" in lines
 
 
@@ -93,7 +93,7 @@ def test_fit_saves_the_chosen_method(gaug, noisy, tmp_path):
     [
         (["--time-budget", "5"], "--time-budget goes with --method auto."),
         (["--method", "auto", "--time-budget", "0"], "time_budget must be above 0"),
-        (["--method", "auto", "--model", "mlp"], "an mlp looks at none"),
+        (["--method", "auto", "--model", "mlp"], "an mlp does not use"),
         (["--method", "auto", "--set", "drop_fraction=0.1"], "goes with method dropedge"),
     ],
 )

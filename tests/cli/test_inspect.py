@@ -37,7 +37,7 @@ def test_too_few_labels_are_told(gaug, tmp_path):
     result = gaug("inspect", tmp_path, "--quiet")
     assert result.code == 0
     assert "x 1, y 1" in result.out
-    assert "cannot be measured" in result.out
+    assert "cannot be evaluated" in result.out
 
 
 @pytest.mark.usefixtures("no_training")

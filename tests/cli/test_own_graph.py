@@ -46,7 +46,7 @@ def test_train_takes_a_folder_and_its_split(gaug, clubs: Path) -> None:
     summary = json.loads(out)
     assert (summary["graph"], summary["split"]["name"]) == ("clubs", "public")
     assert "clubs: Made the graph undirected" in err
-    assert "clubs: 7 nodes train, 7 validate and 6 test (split public)." in err
+    assert "clubs: 7 nodes for training, 7 for validation and 6 for testing (split public)." in err
     (record,) = Store().all()
     assert (record.graph, record.graph_hash) == ("clubs", graph_hash(open_graph(clubs).data))
 
@@ -258,5 +258,5 @@ def test_predictions_do_not_replace_the_graph(gaug, staff: Path, tmp_path) -> No
     before = (staff / "labels.csv").read_bytes()
     result = gaug("predict", tmp_path / "model", staff, "--out", staff / "labels.csv")
     assert result.code == 2
-    assert "lies with the graph itself" in result.err
+    assert "is in the folder of the graph itself" in result.err
     assert (staff / "labels.csv").read_bytes() == before

@@ -109,7 +109,7 @@ def test_a_method_s_settings_are_chosen_on_validation_and_told(gaug, tmp_path):
         (["table3", "--settings", "search"], "table3 takes settings published or default, got"),
         (["table2", "--format", "html"], "Unknown format 'html'. Choose from: csv, json,"),
         (["figure2", "--graphs", "cora"], "figure2 has no graphs to choose from. Leave them out."),
-        (["table2", "--models", "mlp", "--methods", "bgcn"], "No cell is chosen: an MLP uses"),
+        (["table2", "--models", "mlp", "--methods", "bgcn"], "No cell is selected: an MLP uses"),
         ([*CELL[1:], "--time-budget", "inf"], "time_budget must be above 0 and finite, got inf."),
         ([*CELL[1:], "--seed", "-1"], "seed must be at least 0, got -1."),
         ([*CELL[1:], "--runs", "0"], "runs must be at least 1, got 0."),

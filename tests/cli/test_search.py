@@ -58,7 +58,7 @@ def test_ones_own_graph(gaug):
     )  # fmt: skip
     assert result.code == 0
     assert "predictor" not in json.loads(result.out)["settings"]
-    assert "nodes train" in result.err
+    assert "nodes for training" in result.err
 
 
 @pytest.mark.parametrize(

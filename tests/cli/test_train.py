@@ -104,7 +104,7 @@ def test_resume_takes_over_what_is_on_record(gaug, request):
     first = [record.id for record in records()]
     request.getfixturevalue("no_training")
     result = gaug(*SHORT, "--resume", "--json")
-    assert "2 of 2 runs were on record." in result.err
+    assert "2 of 2 runs were already recorded." in result.err
     summary = json.loads(result.out)
     assert summary["record_ids"] == first
 

@@ -48,7 +48,7 @@ REFUSED = [
     (["train", "--edges", "absent.csv"], "absent.csv"),
     (["train", "karate", "--time-budget", "5"], "--time-budget goes with --method auto."),
     (["train", "karate", "--method", "auto", "--time-budget", "0"], "time_budget must be above 0"),
-    (["fit", "karate", "--out", "model", "--method", "auto", "--model", "mlp"], "an mlp looks at"),
+    (["fit", "karate", "--out", "model", "--method", "auto", "--model", "mlp"], "mlp does not use"),
     (["fit", "karate", "--out", "model", "--method", "drop"], "Unknown method 'drop'."),
     (["augment", "karate", "--out", "better", "--set", "epochs=5"], "has no effect on 'gaug augm"),
     (["inspect", "karate", "--picture", "p.gif"], "must be .png, .svg or .pdf"),

@@ -112,7 +112,7 @@ def test_too_few_labels_for_a_split_are_told(two_cliques: Data):
     assert (found.labels.labeled, found.labels.unlabeled) == (1, 5)
     assert found.advice is None
     assert found.remark is not None
-    assert found.remark.startswith("What features and edges tell cannot be measured: The val")
+    assert found.remark.startswith("Features and edges cannot be evaluated: The val")
 
 
 def test_a_split_file_that_is_wrong_is_an_error(two_cliques: Data, tmp_path: Path):

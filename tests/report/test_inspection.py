@@ -67,7 +67,12 @@ def test_without_labels_there_is_a_sentence_and_one_panel(tmp_path):
 
 def test_names_of_users_are_texts_in_the_picture(tmp_path):
     text = drawn_as_svg(FULL, tmp_path)
-    for words in ("cash $x^2$ &amp; &lt;b&gt;", "two lines", "no label", "What tells the classes"):
+    for words in (
+        "cash $x^2$ &amp; &lt;b&gt;",
+        "two lines",
+        "no label",
+        "What predicts the classes",
+    ):
         assert words in text
 
 

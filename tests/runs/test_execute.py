@@ -244,7 +244,7 @@ def test_a_real_ctrl_c_with_workers_keeps_finished_runs_and_leaves_no_process(
     assert process.returncode == 130
     assert 5 <= len(finished) < 500
     assert "Traceback" not in err
-    assert f"{len(finished)} of 500 runs are finished and on record" in err
+    assert f"{len(finished)} of 500 runs are finished and recorded" in err
     assert f'"runs": {len(finished)}' in out
 
     wanted = max(finished) + 2

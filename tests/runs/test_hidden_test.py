@@ -180,9 +180,7 @@ def test_a_control_that_looks_at_labels_is_refused(graph: Data, control: str, tr
     plan = planned(graph, Control())
     if control == "by predictor":
         plan = planned(graph, "gaug-m", "predictor=omniscient")
-    with pytest.raises(
-        ConfigError, match=r"looks at the labels of all nodes here: it is a control"
-    ):
+    with pytest.raises(ConfigError, match=r"uses the labels of all nodes here: it is a control"):
         execute(plan, runs=1, hide_test=True)
     assert trained == []
 

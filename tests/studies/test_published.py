@@ -48,7 +48,7 @@ def test_with_gaug_o_and_without_it_the_model_is_the_same(model: str) -> None:
 
 def test_where_none_are_published_the_remedy_is_told() -> None:
     assert published_settings("pubmed", "gcn", "none") == {}
-    with pytest.raises(ConfigError, match="Have them chosen on validation nodes"):
+    with pytest.raises(ConfigError, match="Choose them on validation nodes"):
         published_settings("pubmed", "gcn", "gaug-o")
 
 

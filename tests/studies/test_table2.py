@@ -76,7 +76,7 @@ def test_cells_go_graph_by_graph_and_an_mlp_has_one_a_graph():
 
 
 def test_an_mlp_with_a_method_is_no_cell():
-    with pytest.raises(ConfigError, match="No cell is chosen"):
+    with pytest.raises(ConfigError, match="No cell is selected"):
         one_cell("mlp", "dropedge")
 
 

@@ -1,4 +1,4 @@
-"""Which method helps on this graph? Try several within a time, choose on validation nodes."""
+"""Try several methods within a time budget and choose one on validation nodes."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def choose_method(
     store: Store | None = None,
     on_progress: OnProgress | None = None,
 ) -> Comparison:
-    """Try the candidates within a time and say which did best on the validation nodes.
+    """Try the candidates within a time budget and compare them on the validation nodes.
 
-    Labels of test nodes are not looked at. No augmentation is always tried to its end. Another
-    trial is begun while there is time and stopped when there is none; what was stopped does not
-    count. With enough time the same seed gives the same choice.
+    Labels of test nodes are not used. No augmentation is always tried. Another trial starts while
+    there is time left, and is stopped when the time is up; a stopped trial does not count. With
+    enough time, the same seed gives the same choice.
 
     Args:
         plan: Everything but the method.
         time_budget: Seconds for all trials together.
         runs: Runs of each trial.
-        graphs: Graphs that were loaded before.
+        graphs: Graphs that are already loaded.
         executor: Where to run; by default in this process.
-        store: Where runs go on record, and from where they are taken over.
-        on_progress: Called now and then with the share of the trials that is done.
+        store: Where runs are recorded and reused from.
+        on_progress: Called regularly with the finished share of the trials.
     """
     check_auto(plan.model.name, time_budget)
     graphs = graphs or Graphs()
@@ -72,12 +72,12 @@ def choose_method(
 
 @dataclass(frozen=True)
 class AutoResult:
-    """What `auto` found: the chosen method, fitted, and what it was chosen from.
+    """The result of `auto`: the fitted classifier and all trials.
 
     Attributes:
-        comparison: What was tried, with validation scores, and what was chosen.
-        classifier: The chosen method, fitted; a plain model where nothing helped.
-        augmented: The better graph where GAug-M was chosen, and otherwise the given one.
+        comparison: The trials with validation scores, and the chosen one.
+        classifier: The chosen method, fitted; without augmentation if nothing helped.
+        augmented: The augmented graph if GAug-M was chosen, otherwise the given graph.
     """
 
     comparison: Comparison
@@ -118,28 +118,28 @@ def auto(
 
     No augmentation, GAug-M with several predictors, DropEdge and GAug-O are tried as far as the
     time allows. A method is chosen only if it is above no augmentation by more than chance (see
-    `ValidationScores`); otherwise the graph stays as it is and the model is a plain one. The test
-    nodes, if there are some, are looked at once, by the classifier that is fitted in the end.
+    `ValidationScores`); otherwise the graph is left unchanged and the model is trained without
+    augmentation. Test nodes, if there are any, are used once, for the final classifier.
 
     Args:
-        graph: A graph with features and labels: a `Data`, whose nodes with ``y`` of -1 are what to
-            predict, a graph that was opened before, or what `gaug.open_graph` takes.
+        graph: A graph with features and labels: a `Data`, where ``y = -1`` marks nodes to predict,
+            an opened graph, or anything that `gaug.open_graph` takes.
         time_budget: Seconds for all trials together. A budget that cuts trials off can change the
-            choice from one machine to another; with enough time the seed decides alone.
-        model: The classifier, as `gaug.methods.method.Method` takes it; no ``mlp``.
-        training: Settings of the loop.
+            choice from one machine to another; with enough time only the seed decides.
+        model: The classifier, as in `gaug.methods.method.Method`; not ``mlp``.
+        training: Settings of training.
         trial_runs: Runs of each trial.
-        split: The kind of split or a path; by default nodes train and validate as in `Method.fit`:
-            masks are used, and a fifth of the labeled nodes validates where there are none.
-        split_config: Fractions, counts and seed of a split that is drawn.
-        seed: Seed of everything that is random.
-        info: Names of nodes, classes and features, where they have some.
-        workers: Processes to spread the runs over.
-        threads: Threads of each run.
+        split: The kind of split or a path. The default is that of `Method.fit`: masks are used if
+            present; without them a fifth of the labeled nodes is for validation.
+        split_config: Fractions, counts and seed of a drawn split.
+        seed: Seed of all randomness.
+        info: Names of nodes, classes and features, if any.
+        workers: Number of worker processes.
+        threads: Threads per run.
         device: Where to compute; by default where the graph is.
-        store: Where runs go on record, and from where they are taken over.
-        on_progress: Called now and then with the share of the trials that is done.
-        settings: Single settings of the model or of the loop by name.
+        store: Where runs are recorded and reused from.
+        on_progress: Called regularly with the finished share of the trials.
+        settings: Individual settings of the model or of training by name.
 
     Example:
         >>> from gaug import auto, load_graph

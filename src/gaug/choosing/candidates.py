@@ -1,4 +1,4 @@
-"""The methods that are worth a try on a graph that nobody has tuned for, with their settings."""
+"""Methods and settings that are worth trying on a new graph."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gaug.runs.plan import Plan
 from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.task import Task
 
-# Faster than most machines are, so that only what is hopeless is left out beforehand.
+# Faster than most machines, so that only hopeless candidates are skipped in advance.
 _PAIRS_PER_SECOND = 1e8
 
 
@@ -32,14 +32,14 @@ class Candidate:
     """A method with settings.
 
     Attributes:
-        config: Settings of the method, which also say which one.
+        config: Settings of the method, which also identify it.
     """
 
     config: MethodConfig
 
     @property
     def changed(self) -> list[str]:
-        """The predictor and the settings that are not the default, as ``name=value``."""
+        """The predictor and the non-default settings, as ``name=value``."""
         plain = type(self.config)()
         return [
             f"{one.name}={getattr(self.config, one.name)}"
@@ -48,23 +48,23 @@ class Candidate:
         ]
 
     def trial(self, plan: Plan) -> Trial:
-        """The trial of this candidate, all else as planned."""
+        """The plan with this candidate, as a trial."""
         settings = self.config.to_dict()
         return Trial(str(self), plan.with_method(self.config), settings)
 
     def least_seconds(self, num_nodes: int, training: TrainingConfig) -> float:
-        """What a trial takes at least on a fast machine, by the pairs of nodes that it looks at."""
+        """Lower bound of the time of a trial, from the number of node pairs it processes."""
         pairs = num_nodes * (num_nodes - 1) / 2
         return self._passes(training) * pairs / _PAIRS_PER_SECOND
 
     def _passes(self, training: TrainingConfig) -> int:
-        """How often it looks at all pairs of nodes, in the first run at least."""
+        """Minimum number of passes over all pairs of nodes, in the first run."""
         match self.config:
             case GAugMConfig():
                 uses_gae = "gae" in self.config.predictor_configs()
                 return GAEConfig().predictor_epochs if uses_gae else 1
             case GAugOConfig():
-                # With patience the epochs may be as few as these.
+                # With patience, there may be as few epochs as this.
                 joint = min(training.epochs, training.patience or training.epochs)
                 return self.config.pretrain_predictor_epochs + joint
         return 0
@@ -85,7 +85,7 @@ def _mended(predictor: str, add_fraction: float, remove_fraction: float) -> Cand
 
 
 NONE = Candidate(NoAugmentationConfig())
-# Fractions that validation nodes of BlogCatalog, Citeseer and Air-USA chose, see
+# Fractions chosen on validation nodes of BlogCatalog, Citeseer and Air-USA; see
 # docs/results_gaug_m.md.
 FEATURES = _mended("features", 0.5, 0.3)
 SMOOTHED = _mended("smoothed", 0.5, 0.0)
@@ -95,18 +95,18 @@ GAE = _mended("gae", 0.3, 0.0)
 DROPEDGE = Candidate(DropEdgeConfig())
 GAUG_O = Candidate(GAugOConfig())
 
-#: What is tried after the plain model, in this order: the cheap and promising before the costly.
+#: Candidates after no augmentation, in this order: cheap and promising ones first.
 CANDIDATES = (FEATURES, SMOOTHED, STRUCTURE, DROPEDGE, GAE, GAUG_O)
 
 
 class CandidateList(Proposer):
-    """Proposes candidates one after the other, as long as there is time.
+    """Proposes candidates one after the other while there is time.
 
     Args:
         plan: Everything but the method.
         task: Its graph.
-        candidates: What to try, in this order.
-        deadline: When to stop, on the clock of `time.monotonic`.
+        candidates: Candidates in order.
+        deadline: When to stop, in terms of `time.monotonic`.
     """
 
     def __init__(
@@ -153,18 +153,18 @@ class CandidateList(Proposer):
 
 
 def unsuitable(candidate: Candidate, task: Task) -> str | None:
-    """Why a candidate has no meaning on a graph, as the rest of a sentence; None if it has one."""
+    """Why a candidate does not apply to a graph, as part of a sentence; None if it does."""
     if candidate is FEATURES and not compares_nodes(task.features):
         return "no two nodes have a feature in common, or all have the same ones"
     if candidate is GAUG_O and task.adjacency.weight is not None:
-        return "GAug-O samples edges that are there or not, and these have weights"
+        return "GAug-O does not support edge weights"
     return None
 
 
 def compares_nodes(features: Features) -> bool:
-    """Whether features make some nodes more alike than others; a one-hot id of each does not.
+    """Whether features make some nodes more similar than others; one-hot ids do not.
 
-    It takes one that is not zero for at least two nodes and not the same for all.
+    This needs a feature that is non-zero for at least two nodes and not the same for all.
     """
     if isinstance(features, SparseMatrix):
         matrix = to_scipy_features(features.to_torch().cpu())

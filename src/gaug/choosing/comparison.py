@@ -1,4 +1,4 @@
-"""Which of several trials is best on the validation nodes, and whether that is more than chance."""
+"""Compare trials on validation nodes, and judge whether the best is better than chance."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gaug.choosing.trial import Trial
 
 @dataclass(frozen=True)
 class Comparison:
-    """Trials on one graph beside no augmentation.
+    """Trials on one graph, compared with no augmentation.
 
     Attributes:
         plain: The trial of no augmentation.
-        others: Everything else that was tried or was to be tried, in this order.
+        others: All other trials, finished or not, in order.
     """
 
     plain: Trial
@@ -22,27 +22,27 @@ class Comparison:
 
     @property
     def trials(self) -> list[Trial]:
-        """What was tried to the end, no augmentation first."""
+        """Finished trials, no augmentation first."""
         return [self.plain, *(trial for trial in self.others if trial.counts)]
 
     @property
     def left_out(self) -> list[Trial]:
-        """What was not tried to the end, with the reason."""
+        """Trials that were not finished, with the reason."""
         return [trial for trial in self.others if trial.failure is not None]
 
     @property
     def best(self) -> Trial:
-        """The best mean validation score; of equal ones the first."""
+        """The trial with the best mean validation score; the first one if tied."""
         return max(self.trials, key=lambda trial: trial.mean)
 
     @property
     def best_change(self) -> Trial | None:
-        """The best trial besides no augmentation; None if none was tried to the end."""
+        """The best trial besides no augmentation; None if no other trial was finished."""
         return max(self.trials[1:], key=lambda trial: trial.mean, default=None)
 
     @property
     def chosen(self) -> Trial:
-        """The best of those that are above no augmentation by more than chance, or else it."""
+        """The best trial above no augmentation by more than chance, else no augmentation."""
         assert self.plain.scores is not None
         plain = self.plain.scores
         above = [t for t in self.trials[1:] if t.scores and t.scores.clearly_above(plain)]
@@ -50,7 +50,7 @@ class Comparison:
 
     @property
     def helps(self) -> bool:
-        """Whether something is better than no augmentation by more than chance."""
+        """Whether a trial is better than no augmentation by more than chance."""
         return self.chosen is not self.plain
 
     @property
@@ -59,18 +59,18 @@ class Comparison:
         return self.best.mean - self.plain.mean
 
     def chance(self, trial: Trial) -> float:
-        """Points that a difference between a trial and no augmentation may be off by chance."""
+        """Points by which a trial and no augmentation may differ by chance."""
         assert trial.scores is not None
         assert self.plain.scores is not None
         return trial.scores.chance_beside(self.plain.scores)
 
     def verdict(self) -> str:
-        """In a sentence or two, whether anything helps."""
+        """Whether anything helps, in a sentence or two."""
         if len(self.trials) == 1:
-            return "Nothing was tried to its end but no augmentation."
+            return "Only the trial without augmentation was finished."
         shown = self.chosen if self.helps else self.best
         if shown is self.plain:
-            return "Nothing that was tried scored above no augmentation on the validation nodes."
+            return "No trial scored above no augmentation on the validation nodes."
         assert shown.scores is not None
         assert self.plain.scores is not None
         gain = shown.mean - self.plain.mean

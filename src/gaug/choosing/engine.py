@@ -1,4 +1,4 @@
-"""Trials are run here, whoever proposes them: with test labels hidden, on record, over workers."""
+"""Run trials of any proposer: recorded, on workers, with test labels hidden."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 
-#: Told how many trials are done, with the parts of those under way.
+#: Called with the number of finished trials, including fractions of running ones.
 OnTrial = Callable[[float], None]
 
 
 class Proposer(ABC):
-    """Says which settings to try next."""
+    """Decides which settings to try next."""
 
-    #: Whether a trial may be given up after its first run.
+    #: Whether a trial may be pruned after its first run.
     prunes: bool = False
 
     @abstractmethod
     def propose(self) -> list[Trial]:
-        """The trials to run next, side by side; none when the search is over."""
+        """The trials to run next, in parallel; none when the search is finished."""
 
     def is_hopeless(self, trial: Trial, score: float) -> bool:
-        """Whether to give up a trial by the validation score of its first run."""
+        """Whether to prune a trial by the validation score of its first run."""
         return False
 
     def learn(self, trial: Trial) -> None:  # noqa: B027 – for those that learn
-        """Take note of a trial that was run, given up, or could not be run."""
+        """Store a trial that was finished, was pruned, or failed."""
 
     def release(self, trial: Trial) -> None:  # noqa: B027 – for those that keep count
-        """Take note of a trial that was proposed and not run to its end."""
+        """Give back a trial that was proposed but not finished."""
 
 
 @dataclass(frozen=True)
 class TrialRunner:
-    """How trials are run.
+    """Runs trials.
 
     Attributes:
         graphs: Where graphs come from.
         runs: Runs of each trial.
         executor: Where to run; by default in this process.
-        store: Where runs go on record, and from where they are taken over.
-        deadline: When to stop, on the clock of `time.monotonic`.
+        store: Where runs are recorded and reused from.
+        deadline: When to stop, in terms of `time.monotonic`.
     """
 
     graphs: Graphs
@@ -67,7 +67,7 @@ class TrialRunner:
             raise ConfigError(f"trial_runs must be at least 1, got {self.runs}.")
 
     def run_one(self, trial: Trial, on_trial: OnTrial | None = None) -> Trial:
-        """Run a single trial to its end, whatever the time; raises what it raises."""
+        """Run a single trial regardless of the deadline; its errors are raised."""
         batch = _Batch([trial])
         dataclasses.replace(self, deadline=math.inf)._run(
             batch, [trial], range(self.runs), on_trial
@@ -78,7 +78,7 @@ class TrialRunner:
         return self._closed(batch, trial)
 
     def run_all(self, proposer: Proposer, on_trial: OnTrial | None = None) -> list[Trial]:
-        """Run everything that is proposed, and give it back in the order of the proposals."""
+        """Run all proposed trials, and return them in the order of the proposals."""
         done: list[Trial] = []
 
         def tell(share: float) -> None:
@@ -106,7 +106,7 @@ class TrialRunner:
         return done
 
     def _run_batch(self, proposer: Proposer, batch: _Batch, tell: OnTrial) -> bool:
-        """Run the trials of a batch, and say whether the time allowed it."""
+        """Run the trials of a batch, and return whether there was enough time."""
         proposed = batch.trials
         first = range(1) if proposer.prunes else range(self.runs)
         if not self._run(batch, proposed, first, tell):
@@ -164,7 +164,7 @@ class TrialRunner:
         return True
 
     def _closed(self, batch: _Batch, trial: Trial) -> Trial:
-        """A trial with what its runs came to."""
+        """A trial with the result of its runs."""
         records = sorted(batch.records[id(trial)], key=lambda record: record.run)
         error = batch.errors.get(id(trial))
         seconds = sum(record.seconds for record in records)
@@ -172,7 +172,7 @@ class TrialRunner:
         if error is not None:
             return dataclasses.replace(trial, seconds=seconds, failure=str(error))
         if len(records) < self.runs and not pruned:
-            reason = "the time was over before its end"
+            reason = "the time was up before it finished"
             return dataclasses.replace(trial, seconds=seconds, failure=reason)
         values = tuple(record.val_score for record in records if record.val_score is not None)
         num_nodes = self.graphs.split(trial.plan).val.numel()
@@ -181,13 +181,13 @@ class TrialRunner:
 
 
 def check_validation(graphs: Graphs, trial: Trial) -> None:
-    """Raise if there are no validation nodes to compare by."""
+    """Raise if there are no validation nodes to compare on."""
     if graphs.split(trial.plan).val.numel() == 0:
         raise DataError("Methods are compared on validation nodes, and this graph has none.")
 
 
 class _Batch:
-    """What the runs of trials that go side by side have come to so far; trials by their ids."""
+    """Results so far of trials that run in parallel, by their ids."""
 
     def __init__(self, trials: list[Trial]) -> None:
         self.trials = trials
@@ -196,7 +196,7 @@ class _Batch:
         self.pruned: set[int] = set()
 
     def share(self, runs: int) -> float:
-        """How many trials the finished runs make up."""
+        """The finished runs as a number of trials."""
         return sum(map(len, self.records.values())) / runs
 
 

@@ -19,12 +19,12 @@ Settings = dict[str, Any]
 class Stage:
     """One stage of a search.
 
-    Validation nodes are few, and the best of many settings is best partly by chance. A choice that
-    is judged by its mean over several values of other settings depends less on that.
+    Validation nodes are few, and the best of many settings is best partly by chance. Averaging over
+    several values of other settings reduces this effect.
 
     Attributes:
         values: Every combination of these is tried.
-        over: Other settings that each combination is averaged over.
+        over: Other settings over which each combination is averaged.
     """
 
     values: Mapping[str, Sequence[Any]]
@@ -37,18 +37,18 @@ class Stage:
 
 
 class StagedGrid(Proposer):
-    """Proposes the stages in order, each from the best settings of the stage before.
+    """Proposes the stages in order, each starting from the best settings of the previous stage.
 
-    Searching predictor and fractions in turn takes the sum of their numbers of values where a full
-    grid takes the product. A tie goes to what was tried first.
+    Searching predictor and fractions in turn takes the sum of their numbers of values, while a full
+    grid takes the product. Ties go to the first trial.
 
     Args:
-        plan: Everything but what is searched.
-        stages: What to try; together they give every setting that matters a value.
+        plan: Everything but the searched settings.
+        stages: The stages; together they set every setting that matters.
 
     Attributes:
-        chosen: The best settings of the stages that are over.
-        trials: What was tried.
+        chosen: The best settings of the finished stages.
+        trials: Finished trials.
     """
 
     def __init__(self, plan: Plan, stages: Sequence[Stage]) -> None:
@@ -59,7 +59,7 @@ class StagedGrid(Proposer):
         self._under_way: Stage | None = None
 
     def propose(self) -> list[Trial]:
-        """All trials of the next stage that were not tried before."""
+        """All new trials of the next stage."""
         while True:
             if self._under_way is not None:
                 self.chosen = self._best(self._under_way)
@@ -78,11 +78,11 @@ class StagedGrid(Proposer):
                 return missing
 
     def learn(self, trial: Trial) -> None:
-        """Take note of a trial."""
+        """Store a finished trial."""
         self.trials[trial.name] = trial
 
     def release(self, trial: Trial) -> None:
-        """A trial that ran out of time counts as not tried, and its stage is not over."""
+        """Stop: a trial ran out of time, so its stage is not finished."""
         self._under_way = None
         self.stages = []
 
@@ -108,7 +108,7 @@ class StagedGrid(Proposer):
 
 
 def count_trials(stages: Sequence[Stage]) -> int:
-    """How many settings a search tries at most; one that stands in two stages is run once.
+    """Maximum number of settings in a search; settings that occur in two stages are run once.
 
     >>> count_trials([Stage({"a": [1, 2]}, over=[{"b": 3}, {"b": 4}]), Stage({"b": [3, 0, 5]})])
     7

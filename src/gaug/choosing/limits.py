@@ -1,4 +1,4 @@
-"""What a choice may be asked for, checked without PyTorch."""
+"""Defaults and checks of auto and search, without PyTorch."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from gaug.errors import ConfigError
 from gaug.methods.registry import METHODS
 from gaug.training.config import MethodConfig
 
-#: Seconds for all trials of `gaug.auto`, where nobody says otherwise.
+#: Default time budget of `gaug.auto` in seconds, for all trials.
 TIME_BUDGET = 300.0
-#: Trials of `gaug.search`, where nobody says otherwise.
+#: Default number of trials of `gaug.search`.
 TRIALS = 30
-#: Runs of each trial, where nobody says otherwise.
+#: Default number of runs per trial.
 TRIAL_RUNS = 3
 
 
 def check_auto(model: str, time_budget: float) -> None:
-    """Raise if no method can be chosen like that."""
+    """Raise if the arguments of auto are invalid."""
     if model == "mlp":
-        raise ConfigError("auto changes edges, and an mlp looks at none. Choose a GNN as model.")
+        raise ConfigError("auto changes edges, which an mlp does not use. Choose a GNN as model.")
     if not 0 < time_budget < math.inf:
         raise ConfigError(f"time_budget must be above 0 and finite, got {time_budget:g}.")
 
@@ -28,7 +28,7 @@ def check_auto(model: str, time_budget: float) -> None:
 def check_search(
     method: MethodConfig, trials: int, trial_runs: int, timeout: float | None = None
 ) -> None:
-    """Raise if no settings can be searched like that."""
+    """Raise if the arguments of a search are invalid."""
     if not searched_settings(type(method)):
         raise no_settings(method.name)
     for name, count in (("trials", trials), ("trial_runs", trial_runs)):

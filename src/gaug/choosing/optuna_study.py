@@ -1,13 +1,13 @@
-"""Settings proposed by Optuna, in a study that processes share and that goes on after any end.
+"""Settings proposed by Optuna, in a study that can be shared and resumed.
 
-The study lives in a storage beside the run records, where `optuna-dashboard` and other processes
-find it. Trials are asked for in batches of a fixed size. Each trial has an index; what is proposed
-for it depends on the seed, the index and the trials of earlier batches alone. So a search comes to
-the same end whatever the number of workers and however often it was interrupted.
+The study is stored in the database of the run records, where `optuna-dashboard` and other processes
+find it. Trials are proposed in batches of a fixed size. Each trial has an index; its settings
+depend only on the seed, the index and the trials of earlier batches. So a search gives the same
+result with any number of workers and interruptions.
 
-A trial whose process has ended, by a kill or a power cut, is noticed: at once where that process
-was on this machine, and otherwise when its heartbeat (Optuna's own) has been missing for a while.
-It counts as failed, and its index is proposed again, with the same settings.
+A trial whose process was killed is detected: at once if that process was on this machine, and
+otherwise when its Optuna heartbeat has been missing for a while. It counts as failed, and its
+index is proposed again, with the same settings.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from gaug.runs.plan import Plan
 from gaug.runs.store import Store
 from gaug.seeding import run_seed
 
-#: Trials that are asked for together.
+#: Number of trials proposed together.
 BATCH = 4
-#: Trials that must have been run before others are given up.
+#: Number of trials before pruning starts.
 _TRIALS_BEFORE_PRUNING = 5
-# Seconds between two signs of life, and after how many a trial counts as lost.
+# Seconds between heartbeats, and after which a trial counts as lost.
 _HEARTBEAT, _GRACE = 60, 300
 
 
 class OptunaStudy(Proposer):
-    """Proposes settings by a tree-structured Parzen estimator; gives up those below the median.
+    """Proposes settings with a tree-structured Parzen estimator; prunes those below the median.
 
     Args:
-        plan: Everything but what is searched; its own settings are the first trial.
-        space: What may be searched, by setting.
-        trials: How many settings to try.
-        name: What the study is called; the same name goes on with the same study.
-        store: Where the study lives; None keeps it in memory only.
+        plan: Everything but the searched settings; its own settings are the first trial.
+        space: Values to search, by setting.
+        trials: Number of trials.
+        name: Name of the study; the same name resumes the same study.
+        store: Where the study is saved; None keeps it in memory only.
     """
 
     prunes = True
@@ -80,11 +80,11 @@ class OptunaStudy(Proposer):
             storage=self.storage, study_name=name, direction="maximize", load_if_exists=True
         )
         self._study_id = self.storage.get_study_id_from_name(name)
-        self._owned: dict[int, int] = {}  # ids of the trials under way here, by index
+        self._owned: dict[int, int] = {}  # ids of the trials running here, by index
         self._heart = _Heart(self.storage, self._owned)
 
     def propose(self) -> list[Trial]:
-        """The trials of the next batch that nobody has run or is running."""
+        """The trials of the next batch that are neither finished nor running."""
         self._fail_lost_trials()
         taken = self._by_index()
         free = [index for index in range(self.trials) if index not in taken]
@@ -96,7 +96,7 @@ class OptunaStudy(Proposer):
             trial = self._claim(index, self._suggested(index))
             if trial is not None:
                 proposed.append(trial)
-        # Another process may have been faster with all of them.
+        # Another process may have claimed all of them.
         return proposed or self.propose()
 
     def is_hopeless(self, trial: Trial, score: float) -> bool:
@@ -108,7 +108,7 @@ class OptunaStudy(Proposer):
         return asked.should_prune()
 
     def learn(self, trial: Trial) -> None:
-        """Tell the study what a trial came to."""
+        """Store the result of a trial in the study."""
         number = self._owned.pop(_index(trial))
         if trial.scores is None:
             self.storage.set_trial_user_attr(number, "failure", trial.failure)
@@ -121,13 +121,13 @@ class OptunaStudy(Proposer):
         self.storage.set_trial_state_values(number, state, [trial.mean])
 
     def release(self, trial: Trial) -> None:
-        """Give a trial back: somebody else, or a later start, will run it."""
+        """Give a trial back, so that another process or a later start runs it."""
         number = self._owned.pop(_index(trial), None)
         if number is not None:
             self.storage.set_trial_state_values(number, TrialState.FAIL)
 
     def results(self) -> list[Trial]:
-        """All trials of the study that are over, by whichever process, in the order of indices."""
+        """All finished trials of the study, from any process, in the order of indices."""
         taken = self._by_index()
         return [
             self._trial(found)
@@ -136,13 +136,13 @@ class OptunaStudy(Proposer):
         ]
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._heart.stop()
         if isinstance(self.storage, RDBStorage):
             self.storage.engine.dispose()
 
     def importances(self) -> dict[str, float]:
-        """How much each setting decides the score, adding up to 1; empty if that is not known."""
+        """Importance of each setting for the score, adding up to 1; empty if unknown."""
         done = [t for t in self._by_index().values() if t.state == TrialState.COMPLETE]
         if len({t.value for t in done}) < 2:
             return {}
@@ -157,7 +157,7 @@ class OptunaStudy(Proposer):
                 return {}
 
     def _by_index(self) -> dict[int, FrozenTrial]:
-        """The trials that are over or under way; of several with an index the first counts."""
+        """Finished and running trials by index; the first one counts if there are several."""
         found: dict[int, FrozenTrial] = {}
         for trial in self.study.get_trials(deepcopy=False):
             lost = trial.state == TrialState.FAIL and "failure" not in trial.user_attrs
@@ -166,7 +166,7 @@ class OptunaStudy(Proposer):
         return found
 
     def _view(self, before: int) -> optuna.Study:
-        """The trials with an index below one, in their order, as a study of its own."""
+        """The trials with an index below ``before``, in order, as a separate study."""
         found = sorted((i, t) for i, t in self._by_index().items() if i < before)
         view = optuna.create_study(
             direction="maximize",
@@ -176,7 +176,7 @@ class OptunaStudy(Proposer):
         return view
 
     def _suggested(self, index: int) -> dict[str, Any]:
-        """The settings of a trial: those of the plan, then what Optuna makes of earlier batches."""
+        """The settings of a trial: those of the plan first, then Optuna's proposals."""
         if index == 0:
             return {setting: getattr(self.plan.method.config, setting) for setting in self.space}
         view = self._view(index // BATCH * BATCH)
@@ -184,7 +184,7 @@ class OptunaStudy(Proposer):
         return view.ask(self.space).params
 
     def _claim(self, index: int, params: Mapping[str, Any]) -> Trial | None:
-        """Begin a trial, unless another process has begun it first."""
+        """Start a trial, unless another process has started it first."""
         attributes = {"index": index, "owner": _this_process(), "settings": dict(params)}
         try:
             begun = create_trial(
@@ -193,7 +193,7 @@ class OptunaStudy(Proposer):
                 distributions=self.space,
                 user_attrs=attributes,
             )
-        except ValueError:  # settings of the plan may lie outside of what is searched
+        except ValueError:  # settings of the plan may be outside the search space
             begun = create_trial(state=TrialState.RUNNING, user_attrs=attributes)
         number = self.storage.create_new_trial(self._study_id, begun)
         found = self.storage.get_trial(number)
@@ -252,7 +252,7 @@ def open_storage(store: Store | None) -> BaseStorage:
 
 
 class _Heart:
-    """Signs of life of the trials under way here, for processes on other machines."""
+    """Heartbeats of the trials running here, for processes on other machines."""
 
     def __init__(self, storage: BaseStorage, owned: Mapping[int, int]) -> None:
         self._storage = storage
@@ -280,7 +280,7 @@ def _this_process() -> dict[str, Any]:
 
 
 def _has_ended(owner: dict[str, Any] | None) -> bool:
-    """Whether the process that began a trial was on this machine and is gone."""
+    """Whether the process that started a trial was on this machine and has ended."""
     if owner is None or owner["host"] != socket.gethostname():
         return False
     try:
@@ -298,5 +298,5 @@ def _distribution(values: Searched, example: Any) -> BaseDistribution:
 
 
 def _readable(value: Any) -> Any:
-    """Without what counting in steps leaves in the last digits."""
+    """Round away floating-point noise in the last digits."""
     return round(value, 9) if isinstance(value, float) else value

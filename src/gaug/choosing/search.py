@@ -1,4 +1,4 @@
-"""Settings of a method searched by Optuna, on validation nodes alone."""
+"""Tune the settings of a method with Optuna, on validation nodes."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from gaug.training.config import TrainingConfig
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
-        comparison: Everything that was tried, beside no augmentation.
-        importances: How much each setting decides the score, adding up to 1.
+        comparison: All trials, compared with no augmentation.
+        importances: Importance of each setting for the score, adding up to 1.
         study: Name of the Optuna study.
     """
 
@@ -57,11 +57,11 @@ class SearchResult:
 
     @property
     def trials(self) -> list[Trial]:
-        """All trials, in the order in which they were proposed."""
+        """All trials, in the order of their proposals."""
         return self.comparison.others
 
     def ranked(self) -> list[Trial]:
-        """The different settings that were run to the end, the best first."""
+        """The distinct settings of finished trials, best first."""
         different: dict[str, Trial] = {}
         for trial in self.comparison.trials[1:]:
             different.setdefault(repr(trial.settings), trial)
@@ -93,30 +93,30 @@ def search(
     on_trial: OnTrial | None = None,
     **settings: Any,
 ) -> SearchResult:
-    """Search the settings of a method by their mean validation score.
+    """Tune the settings of a method by their mean validation score.
 
-    The first trial has the settings as given, the others are Optuna's. Labels of test nodes are
-    not looked at. With a store, runs and the study go on record: a search that was interrupted goes
-    on where it was, and several processes can share it.
+    The first trial uses the given settings; Optuna proposes the others. Labels of test nodes are
+    not used. With a store, runs and the study are saved: an interrupted search can be resumed, and
+    several processes can share it.
 
     Args:
-        graph: A `Data`, a graph that was opened before, or what `gaug.open_graph` takes.
-        method: The method whose settings are searched.
+        graph: A `Data`, an opened graph, or anything that `gaug.open_graph` takes.
+        method: The method to tune.
         model: The classifier; by default the method's.
         trials: Number of trials.
-        trial_runs: Runs of each trial; hopeless ones are given up after the first.
-        timeout: Seconds after which no more is tried; None for no end.
-        fixed: Settings to leave as they are, besides those given.
-        training: Settings of the loop; by default the method's.
-        split: The kind of split or a path; None for the graph's own default.
-        split_config: Fractions, counts and seed of a split that is drawn.
-        seed: Seed of everything that is random.
-        workers: Processes to spread the runs over; the result does not depend on it.
-        threads: Threads of each run.
+        trial_runs: Runs of each trial; poor trials are pruned after the first.
+        timeout: Seconds after which no new trial starts; None for no limit.
+        fixed: Settings that are not searched, besides those given.
+        training: Settings of training; by default the method's.
+        split: The kind of split or a path; None for the graph's default.
+        split_config: Fractions, counts and seed of a drawn split.
+        seed: Seed of all randomness.
+        workers: Number of worker processes; the result does not depend on it.
+        threads: Threads per run.
         device: Where to compute; by default where the graph is.
-        store: Where runs and the study go on record.
-        on_trial: Called now and then with the number of trials done.
-        settings: Single settings by name, which are not searched.
+        store: Where runs and the study are saved.
+        on_trial: Called regularly with the number of finished trials.
+        settings: Individual settings by name, which are not searched.
 
     Example:
         >>> from gaug import load_graph, search
@@ -164,15 +164,15 @@ def search_settings(
     """`search` for a plan.
 
     Args:
-        plan: Everything but what is searched.
+        plan: Everything but the searched settings.
         trials: Number of trials.
         trial_runs: Runs of each trial.
-        timeout: Seconds after which no more is tried; None for no end.
-        fixed: Settings to leave as they are.
-        graphs: Graphs that were loaded before.
+        timeout: Seconds after which no new trial starts; None for no limit.
+        fixed: Settings that are not searched.
+        graphs: Graphs that are already loaded.
         executor: Where to run; by default in this process.
-        store: Where runs and the study go on record.
-        on_trial: Called now and then with the number of trials done.
+        store: Where runs and the study are saved.
+        on_trial: Called regularly with the number of finished trials.
     """
     check_search(plan.method.config, trials, trial_runs, timeout)
     graphs = graphs or Graphs()
@@ -196,19 +196,19 @@ def search_settings(
 
 
 def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, Searched]:
-    """What may be searched of a method's settings on a graph."""
+    """The search space of a method on a graph."""
     searched = searched_settings(type(placed.plan.method.config))
     predictors = searched.get("predictor")
     if isinstance(predictors, tuple) and not compares_nodes(placed.task.features):
         searched["predictor"] = tuple(name for name in predictors if name != "features")
     found = {name: values for name, values in searched.items() if name not in fixed}
     if not found:
-        raise ConfigError("Every setting that could be searched is given. Leave some open.")
+        raise ConfigError("Every searchable setting is fixed. Leave some open.")
     return found
 
 
 def study_name(placed: PlacedPlan, space: dict[str, Searched], trial_runs: int) -> str:
-    """What the study of a search is called: what it is about, and a fingerprint of the rest."""
+    """Name of the study: graph, model and method, and a fingerprint of the rest."""
     plan = placed.plan
     deciding = [placed.identity(0), {name: str(space[name]) for name in space}, trial_runs]
     digest = hashlib.sha256(json.dumps(deciding).encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""A trial: settings that were tried, and how they did on the validation nodes."""
+"""A trial: settings and their scores on the validation nodes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gaug.runs.plan import Plan
 
 @dataclass(frozen=True)
 class Trial:
-    """A plan that is tried, or was.
+    """A trial of a plan, finished or not.
 
     Attributes:
-        name: What to call it.
-        plan: What it trains.
-        settings: The settings that set it apart from other trials.
-        scores: How it did on the validation nodes; None while it was not tried to the end.
-        seconds: What its runs took together.
-        pruned: Whether it was given up after its first run.
-        failure: Why it could not be tried to the end, as a sentence or the rest of one.
-        number: Its place in a study, where it belongs to one.
+        name: Name of the trial.
+        plan: The plan.
+        settings: The settings that distinguish it from other trials.
+        scores: Validation scores; None if it is not finished.
+        seconds: Total time of its runs.
+        pruned: Whether it was pruned after its first run.
+        failure: Why it was not finished, as a sentence or part of one.
+        number: Its index in a study, if any.
     """
 
     name: str
@@ -36,13 +36,13 @@ class Trial:
 
     @property
     def mean(self) -> float:
-        """Mean validation score of a trial that has some."""
+        """Mean validation score; the trial must have scores."""
         assert self.scores is not None, "only trials that were run are compared"
         return self.scores.mean
 
     @property
     def counts(self) -> bool:
-        """Whether it was tried to the end and can be chosen."""
+        """Whether it is finished and can be chosen."""
         return self.scores is not None and not self.pruned
 
     def to_dict(self) -> dict[str, Any]:

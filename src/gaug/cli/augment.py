@@ -1,4 +1,4 @@
-"""gaug augment: write the better graph, and what was added and removed."""
+"""gaug augment: write the augmented graph and the added and removed edges."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from gaug.training.config import TrainingConfig
 if TYPE_CHECKING:
     from gaug.runs.plan import Plan
 
-# Random pairs whose scores the picture shows beside those of the edges.
+# Number of random pairs whose scores the picture shows next to those of the edges.
 _SHOWN_PAIRS = 10_000
-# Of so large a share of equal scores a user should know.
+# Report ties above this share of equal scores.
 _MANY_TIES = 0.1
 
 
@@ -42,16 +42,16 @@ def augment(
     make_features: options.MakeFeatures = None,
     split: Annotated[
         Path | None,
-        typer.Option(help="File of a split, to go along.", rich_help_panel="Your own graph"),
+        typer.Option(help="File of a split, to copy along.", rich_help_panel="Your own graph"),
     ] = None,
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Mend a graph by GAug-M: write it, and what was added and removed, with scores.
+    """Augment a graph with GAug-M: write it and the added and removed edges, with scores.
 
-    Labels are not looked at; where there are some, the summary says how the change fits them.
+    Labels are not used; if there are any, the summary reports how the change fits them.
     """
     source = options.graph_source(
         graph, edges, features, labels, nodes, columns, make_features, split
@@ -77,7 +77,7 @@ def augment(
     options.tell_notes(loaded, quiet=quiet)
     data, name = loaded.data, loaded.name
     if not source.in_catalog:
-        # Scaling is for the predictor; what is written are the features as their owner has them.
+        # Scaling is only for the predictor; features are written unscaled.
         loaded = open_graph(source, data_root, "as-is")
     method = plan.method.build(seed=seed)
     assert isinstance(method, GAugM)
@@ -129,8 +129,8 @@ def _print(summary: dict[str, Any], out: Path) -> None:
         console.print(f"{name}: {count:,} edges{words}")
         if tied > max(1, _MANY_TIES * count):
             console.print(
-                f"  {tied:,} of them have the same score, the last one that counted: among pairs"
-                " that tie, node ids decide. This predictor may know too little of this graph."
+                f"  {tied:,} of them have the same score, the last one that counted; node ids break"
+                " ties. This predictor may know too little about this graph."
             )
     console.print(f"Written to {out}", markup=False, soft_wrap=True)
 
@@ -142,7 +142,7 @@ def _text(value: float | None) -> str:
 
 
 def _refuse_settings_without_use(plan: Plan) -> None:
-    """Settings of training mean nothing here, nor does the graph for inference."""
+    """Raise on settings of training or of the graph for inference, which have no effect here."""
     plain = dataclasses.replace(
         plan, model=ModelSpec.of("gcn"), training=TrainingConfig(), split_config=SplitConfig()
     )

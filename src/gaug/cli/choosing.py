@@ -1,4 +1,4 @@
-"""--method auto: the commands that train choose a method first."""
+"""--method auto: choose a method before training."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from gaug.runs.plan import Plan
     from gaug.runs.store import Store
 
-#: What --method takes besides the names of methods.
+#: The value of --method that is not the name of a method.
 AUTO = "auto"
 
 TimeBudget = Annotated[
     float | None,
-    typer.Option(help="Seconds for the trials of --method auto; 300 by default."),
+    typer.Option(help="Seconds for the trials of --method auto (default: 300)."),
 ]
 
 
 def method_to_begin_with(method: str, model: str, time_budget: float | None) -> str:
-    """The method to make a plan with: no augmentation, until one is chosen."""
+    """The initial method of the plan: no augmentation, until one is chosen."""
     if method != AUTO:
         if time_budget is not None:
             raise ConfigError("--time-budget goes with --method auto.")
@@ -48,15 +48,15 @@ def choose(
     store: Store,
     quiet: bool,
 ) -> Comparison:
-    """What validation nodes choose, and what it was chosen from.
+    """Choose a method on validation nodes; the result also has the other candidates.
 
     Args:
         plan: Everything but the method.
         time_budget: Seconds for all trials.
-        graphs: Graphs that were loaded before.
+        graphs: Graphs that are already loaded.
         executor: Where to run.
-        store: Where runs go on record.
-        quiet: Whether to show no progress.
+        store: Where runs are recorded.
+        quiet: Whether to hide progress.
     """
     from gaug.choosing.auto import choose_method
     from gaug.choosing.limits import TIME_BUDGET
@@ -75,6 +75,6 @@ def choose(
 
 
 def choice_text(comparison: Comparison) -> str:
-    """What was tried, and what follows from it."""
-    end = "" if comparison.helps else "\nThe graph stays as it is."
+    """The trials and the verdict."""
+    end = "" if comparison.helps else "\nThe graph is left unchanged."
     return f"{comparison}{end}"

@@ -1,4 +1,4 @@
-"""gaug datasets: what is known, what is present, and how to get the rest."""
+"""gaug datasets: list the built-in graphs, and download them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gaug.cli import options
 
 datasets_app = typer.Typer(
     invoke_without_command=True,
-    help="List the known graphs with their statistics, or fetch one.",
+    help="List the built-in graphs with their statistics, or fetch one.",
 )
 
 
@@ -26,7 +26,7 @@ def datasets(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """List the known graphs: their size, and whether they are present."""
+    """List the built-in graphs, their sizes, and whether they are present."""
     context.obj = data_root
     if context.invoked_subcommand is not None:
         return

@@ -21,10 +21,10 @@ def demo(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """See it work: a GCN on the karate club, with edges changed well and badly.
+    """Run a demo: a GCN on the karate club, with edges changed well and badly.
 
-    One labeled node per class; every score is the mean over the runs of the micro-F1 on the other
-    32 nodes.
+    There is one labeled node per class. Every score is the micro-F1 on the other 32 nodes, averaged
+    over the runs.
     """
     options.check_picture(out)
     asked = StudyOptions(runs=runs, seed=seed)
@@ -38,12 +38,12 @@ def demo(
     from gaug.studies.engine import run_cells
     from gaug.studies.figure1 import Figure1
 
-    torch.set_num_threads(1)  # more than one only slow each other down on a graph this small
+    torch.set_num_threads(1)  # more threads are slower on such a small graph
     study, graphs = Figure1(), Graphs()
     with run_progress("karate club", 100, quiet=quiet, unit="%") as move:
         results = run_cells(
             study.cells(asked),
-            store=Store("sqlite://"),  # in memory: a demo leaves nothing but its picture
+            store=Store("sqlite://"),  # in memory: the demo only writes its picture
             graphs=graphs,
             on_work=lambda done, total: move(100 * done / total),
         )

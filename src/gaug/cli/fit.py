@@ -35,7 +35,7 @@ def fit(
         typer.Option(
             help="public, random, stratified, per-class, or a file: .npz or a table."
             " By default the graph's public split, or else all labeled nodes: four fifths of each"
-            " class train and one fifth validates.",
+            " class for training and one fifth for validation.",
         ),
     ] = None,
     seed: options.Seed = 0,
@@ -56,9 +56,9 @@ def fit(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Train once and save the model, to predict with 'gaug predict'.
+    """Train once and save the model for 'gaug predict'.
 
-    The epoch is chosen on validation nodes. Nodes without a label are what to predict.
+    The epoch is selected on validation nodes. Nodes without a label are the ones to predict.
     """
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     plan = options.make_plan(
@@ -74,7 +74,7 @@ def fit(
     )
     options.refuse_control(plan)
     if store is not None and method != choosing.AUTO:
-        raise ConfigError("--store goes with --method auto, whose trials go on record.")
+        raise ConfigError("--store goes with --method auto, whose trials are recorded.")
     from gaug.classifier.files import DESCRIPTION, check_target
     from gaug.cli.graphs import read_graph
     from gaug.cli.progress import run_progress
@@ -87,7 +87,7 @@ def fit(
     check_target(out)
     if (out / DESCRIPTION).exists() and not force:
         raise DataError(
-            f"There is a model in {out}. Give another folder, or --force to replace it."
+            f"There is already a model in {out}. Use another folder, or --force to replace it."
         )
     loaded, info = read_graph(source, data_root, plan.data.feature_scaling)
     options.tell_notes(loaded, quiet=quiet)
@@ -146,7 +146,7 @@ def fit(
 
 
 def _with_split(plan: Plan, loaded: LoadedGraph) -> Plan:
-    """The plan with its graph and split; without one that is asked for, all labeled nodes."""
+    """The plan with its graph and split; by default all labeled nodes."""
     from gaug.data.config import SplitConfig
     from gaug.data.fitting_split import with_fitting_masks
     from gaug.data.splits import Split
@@ -176,7 +176,7 @@ def _print(summary: dict[str, Any], out: Path) -> None:
 
 @contextlib.contextmanager
 def warnings_as_lines() -> Iterator[None]:
-    """What Python code warns of, as one line each on standard error."""
+    """Print Python warnings on standard error, one line each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield

@@ -1,4 +1,4 @@
-"""The graph that a command names, with what its owner calls its parts."""
+"""Read the graph of a command, with the names of its parts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def read_graph(
     """A graph and the names of its nodes, classes and features.
 
     Args:
-        source: The catalog's name for it, or where the user's own is.
+        source: Its name in the catalog, or the user's files.
         data_root: The folder of raw graphs.
-        scaling: How to scale its features; ``default``: the graph's own way.
-        feature_names: Features to put its own in the order of, those of a fitted model.
+        scaling: How to scale its features; ``default`` for the graph's default scaling.
+        feature_names: Features of a fitted model, whose order is adopted.
     """
     from gaug.classifier.graph_info import GraphInfo
     from gaug.data.catalog.entries import find_entry

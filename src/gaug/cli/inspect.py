@@ -1,4 +1,4 @@
-"""gaug inspect: what a graph looks like, and which method is likely to help."""
+"""gaug inspect: describe a graph and suggest methods."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gaug.models.spec import ModelSpec
 def inspect(
     graph: options.Graph = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw it there as well: .png, .svg or .pdf.")
+        Path | None, typer.Option(help="Also draw a picture: .png, .svg or .pdf.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Train nothing; sizes, degrees and classes alone.")
+        bool, typer.Option("--quick", help="Train nothing; report only sizes, degrees and classes.")
     ] = False,
     settings: options.Set = None,
     split: options.Split = None,
@@ -42,10 +42,10 @@ def inspect(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """What a graph looks like, how much features and edges tell, and which method may help.
+    """Describe a graph, measure how informative its features and edges are, and suggest methods.
 
     An MLP, which sees no edges, and a GCN are trained and compared on validation nodes. Test nodes
-    are not looked at. --set takes settings of training, of the split and of the features.
+    are not used. --set takes settings of training, of the split and of the features.
     """
     options.check_runs(runs)
     if picture is not None:
@@ -62,8 +62,8 @@ def inspect(
     )
     if plan.model != ModelSpec.of("gcn"):
         raise ConfigError(
-            "A setting of a model has no effect on 'gaug inspect', which compares models as they"
-            " are: leave it out, or give it to 'gaug train'."
+            "A setting of a model has no effect on 'gaug inspect', which compares default"
+            " models: leave it out, or give it to 'gaug train'."
         )
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import writing

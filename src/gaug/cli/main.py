@@ -1,4 +1,4 @@
-"""The command line: one program, one grammar, one place where errors become words."""
+"""The command-line program, and the one place where errors are printed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gaug.errors import ConfigError, GaugError
 
 app = typer.Typer(
     name="gaug",
-    help="Better node classification by mending the graph.",
+    help="Data augmentation for graph neural networks.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -51,14 +51,16 @@ def _print_version(value: bool) -> None:
 def _root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print and exit."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     pass
 
 
 def main() -> None:
-    """Run the program: one line on standard error for an error, a traceback only with --debug."""
+    """Run the program; print errors as one line, with a traceback only if --debug is given."""
     try:
         app()
     except GaugError as error:
@@ -72,7 +74,7 @@ def main() -> None:
             raise
         print("gaug: There is not enough memory for this. Try smaller settings.", file=sys.stderr)
         sys.exit(1)
-    except SystemExit as leave:  # Typer turns Ctrl-C into this code, without a word
+    except SystemExit as leave:  # Typer turns Ctrl-C into this code, without a message
         if leave.code == 130 and not options.state.interruption_told:
             print("gaug: Interrupted.", file=sys.stderr)
         raise

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _State:
-    """What the error handler needs to know of the command line."""
+    """What the error handler needs to know about the command line."""
 
     debug = False
     interruption_told = False
@@ -60,7 +60,7 @@ Edges = Annotated[
 Features = Annotated[
     Path | None,
     typer.Option(
-        help="File of features: the node id first; or .npy, .npz with rows in the order of nodes.",
+        help="File of features: node id first; or .npy, .npz with one row per node, in order.",
         rich_help_panel=_OWN,
     ),
 ]
@@ -80,7 +80,7 @@ Columns = Annotated[
     typer.Option(
         "--column",
         metavar="ROLE=NAME",
-        help="Column to take as source, target, weight, id or label, or to drop, by its name or its"
+        help="Column to use as source, target, weight, id or label, or to drop, by name or by"
         " number from 1. Repeatable.",
         rich_help_panel=_OWN,
     ),
@@ -88,7 +88,7 @@ Columns = Annotated[
 MakeFeatures = Annotated[
     str | None,
     typer.Option(
-        help="Features for a graph without: one-hot-degree, scaled-degree or identity.",
+        help="Features for a graph without any: one-hot-degree, scaled-degree or identity.",
         rich_help_panel=_OWN,
     ),
 ]
@@ -117,12 +117,12 @@ Split = Annotated[
     ),
 ]
 Runs = Annotated[int, typer.Option("--runs", "-n", help="Number of runs.")]
-Seed = Annotated[int, typer.Option(help="Seed that the seeds of all runs derive from.")]
+Seed = Annotated[int, typer.Option(help="Seed from which the seeds of all runs are derived.")]
 Workers = Annotated[
     int | None,
-    typer.Option(help="Processes to spread the runs over. By default as many as pay."),
+    typer.Option(help="Number of worker processes. By default chosen from the cores and runs."),
 ]
-Threads = Annotated[int, typer.Option(help="Threads of each run.")]
+Threads = Annotated[int, typer.Option(help="Threads per run.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps.")]
 DataRoot = Annotated[
     Path | None,
@@ -131,16 +131,14 @@ DataRoot = Annotated[
 StoreUrl = Annotated[
     str | None,
     typer.Option(
-        "--store", help="Where run records go: a file or a SQLAlchemy URL. Also GAUG_STORE."
+        "--store", help="Store of run records: a file or a SQLAlchemy URL. Also GAUG_STORE."
     ),
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print JSON on standard output and nothing else there.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+Json = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress on standard error.")]
 Debug = Annotated[
     bool,
-    typer.Option("--debug", callback=_set_debug, help="Show where an error was raised."),
+    typer.Option("--debug", callback=_set_debug, help="Show the traceback of an error."),
 ]
 
 
@@ -154,7 +152,7 @@ def graph_source(
     make_features: str | None,
     split: Path | None = None,
 ) -> GraphSource:
-    """What the options above say together."""
+    """The graph source that the options above describe."""
     from gaug.data.files.graph_files import GraphFiles
     from gaug.data.source import GraphSource
 
@@ -182,7 +180,7 @@ def make_plan(
     threads: int = 1,
     device: str = "cpu",
 ) -> Plan:
-    """The plan that the options say together; everything that can be wrong is told by now."""
+    """The plan that the options describe; raises on every invalid option."""
     from gaug.data.config import check_split
     from gaug.runs.plan import Plan
 
@@ -203,61 +201,62 @@ def make_plan(
 
 
 def tell_notes(loaded: LoadedGraph, *, quiet: bool) -> None:
-    """Say on standard error what was done to a graph on the way in."""
+    """Report on standard error how a graph was changed while reading it."""
     if not quiet:
         for note in loaded.notes:
             print(f"{loaded.name}: {note}", file=sys.stderr)
 
 
 def tell_split(loaded: LoadedGraph, split: splits.Split, *, quiet: bool) -> None:
-    """Say on standard error how many nodes have which part."""
+    """Report on standard error the number of nodes in each part."""
     if not quiet:
         print(
-            f"{loaded.name}: {split.train.numel():,} nodes train, {split.val.numel():,} validate"
-            f" and {split.test.numel():,} test (split {split.name}).",
+            f"{loaded.name}: {split.train.numel():,} nodes for training,"
+            f" {split.val.numel():,} for validation and {split.test.numel():,} for testing"
+            f" (split {split.name}).",
             file=sys.stderr,
         )
 
 
 @contextlib.contextmanager
 def resumable() -> Iterator[None]:
-    """Say after Ctrl-C that what is finished is kept."""
+    """Report after Ctrl-C that finished runs are kept."""
     try:
         yield
     except KeyboardInterrupt:
         state.interruption_told = True
         print(
-            "gaug: Interrupted. Finished runs are on record; the same command goes on from there.",
+            "gaug: Interrupted. Finished runs are recorded; run the same command to continue.",
             file=sys.stderr,
         )
         raise typer.Exit(130) from None
 
 
 def refuse_control(plan: Plan) -> None:
-    """Raise where a method looks at the labels of all nodes, and nothing honest would come out."""
+    """Raise if a method uses the labels of all nodes, which would leak test labels."""
     if plan.method.looks_at_labels:
         raise ConfigError(
-            "A predictor that looks at the labels of all nodes is a control for 'gaug train', no"
-            " method."
+            "A predictor that uses the labels of all nodes is a control for 'gaug train', not"
+            " a method."
         )
 
 
 def check_runs(runs: int) -> None:
-    """Raise unless there is at least one run, before anything is loaded."""
+    """Raise if there is not at least one run, before anything is loaded."""
     if runs < 1:
         raise ConfigError(f"runs must be at least 1, got {runs}.")
 
 
 def check_picture(out: Path) -> None:
-    """Raise unless a picture can be written in this format."""
+    """Raise if a picture cannot be written in this format."""
     if out.suffix not in PICTURE_SUFFIXES:
         raise ConfigError(f"The picture must be .png, .svg or .pdf, got {str(out)!r}.")
 
 
 def sensible_workers(workers: int | None, runs: int) -> int:
-    """As asked; by default a process a core, but one for at least four runs.
+    """The given number; by default one process per core, with at least four runs each.
 
-    A process takes seconds to start, which a run or two do not pay back.
+    A process takes seconds to start, which does not pay off for one or two runs.
     """
     if workers is not None:
         if workers < 1:
@@ -269,9 +268,9 @@ def sensible_workers(workers: int | None, runs: int) -> int:
 
 
 def some_of(names: str | None) -> tuple[str, ...] | None:
-    """The names of a list that is separated by commas; None where nothing is given.
+    """The names in a comma-separated list; None if there is no list.
 
-    Of commas alone, the text itself, which is the name of nothing.
+    A text of only commas is returned as is, so that it is reported as an unknown name.
     """
     if names is None:
         return None

@@ -1,4 +1,4 @@
-"""gaug predict: the classes of nodes by a saved model."""
+"""gaug predict: predict the classes of nodes with a saved model."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def predict(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Predict the classes of all nodes of a graph by a saved model.
+    """Predict the classes of all nodes of a graph with a saved model.
 
-    The graph may be that of the fit, or one with more nodes and other edges whose features are the
-    same. The file has a row a node: its id, its class, and a probability for each class.
+    The graph may be the one used for fitting, or one with more nodes and other edges but the same
+    features. The file has one row per node: its id, its class, and one probability per class.
     """
     from gaug.cli.fit import warnings_as_lines
     from gaug.cli.graphs import read_graph
@@ -47,11 +47,13 @@ def predict(
     facts = classifier.summary
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     if out.exists() and out.resolve().parent in source.folders:
-        raise ConfigError(f"{out} lies with the graph itself. Give another file to write to.")
+        raise ConfigError(
+            f"{out} is in the folder of the graph itself. Use another file to write to."
+        )
     if not source.in_catalog:
         files = dataclasses.replace(source.files, column_means=facts.column_means)
         source = dataclasses.replace(source, files=files)
-    # As it is: the model scales features by what it was fitted to.
+    # Unscaled: the model scales features itself.
     loaded, info = read_graph(source, data_root, "as-is", facts.feature_names)
     options.tell_notes(loaded, quiet=quiet)
     data = loaded.data

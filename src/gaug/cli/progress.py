@@ -1,4 +1,4 @@
-"""Progress on standard error, with the time left."""
+"""Progress on standard error, with the remaining time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-# Where there is no terminal to draw a bar on, a line now and then.
+# Without a terminal, print a line at this interval instead of a bar.
 _SECONDS_BETWEEN_LINES = 30.0
 
 
@@ -24,7 +24,7 @@ _SECONDS_BETWEEN_LINES = 30.0
 def run_progress(
     what: str, total: int, *, quiet: bool, unit: str = "runs"
 ) -> Iterator[Callable[[float], None]]:
-    """A bar over runs or other units; yields the function that moves it."""
+    """A progress bar over runs or other units; yields the function that updates it."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

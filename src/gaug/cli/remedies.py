@@ -1,4 +1,4 @@
-"""What the command line adds to an error of the library: the option that helps."""
+"""Command-line options that fix an error of the library."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ REMEDIES: dict[str, str] = {
     "drop-column": "Use --column drop=NAME.",
     "split-settings": "Use --set NAME=VALUE or --split FILE.",
     "not-empty": "--force replaces an earlier result in it.",
-    "store": "Give another by --store.",
-    "edge-weights": "--column drop=weight leaves the weights of a file out.",
-    "feature-scaling": "--set feature_scaling=as-is leaves them as they are.",
+    "store": "Use --store to select another.",
+    "edge-weights": "--column drop=weight ignores the weights of a file.",
+    "feature-scaling": "--set feature_scaling=as-is leaves them unchanged.",
 }
 
 

@@ -1,4 +1,4 @@
-"""gaug reproduce: a table or figure of the paper."""
+"""gaug reproduce: reproduce a table or figure of the paper."""
 
 from __future__ import annotations
 
@@ -29,27 +29,26 @@ def reproduce(
         str | None, typer.Option(help="Only these methods, separated by commas.")
     ] = None,
     runs: Annotated[
-        int | None, typer.Option("--runs", "-n", help="Runs of each cell, 30 or 10 by default.")
+        int | None, typer.Option("--runs", "-n", help="Runs of each cell (default: 30 or 10).")
     ] = None,
     settings: Annotated[
         str | None,
         typer.Option(
-            help="Where settings of methods come from: default; published, by the paper's authors,"
-            " who chose them by test score; search, on validation nodes. By default the study's"
-            " own way.",
+            help="Source of the method settings: default; published, by the paper's authors, who"
+            " chose them by test score; search, on validation nodes. By default that of the study.",
         ),
     ] = None,
     trial_runs: Annotated[int, typer.Option(help="Runs of each setting that a search tries.")] = 3,
     time_budget: Annotated[
-        float | None, typer.Option(help="Seconds after which no more is run.")
+        float | None, typer.Option(help="Seconds after which no new run starts.")
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", help="How to print: markdown, latex, csv or json.")
+        str, typer.Option("--format", help="Output format: markdown, latex, csv or json.")
     ] = "markdown",
     out: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Write it there as well: .md, .tex, .csv or .json for the numbers, .png, .svg or"
+            help="Also write a file: .md, .tex, .csv or .json for the numbers, .png, .svg or"
             " .pdf for the picture of a figure. Repeatable.",
         ),
     ] = None,
@@ -60,11 +59,11 @@ def reproduce(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Make a table or figure of the paper, its numbers beside ours.
+    """Reproduce a table or figure of the paper, with its numbers next to ours.
 
-    Runs that are on record are not done again, so an interrupted command goes on where it was. The
-    authors' splits are used where the data folder has them as splits/NAME.npz. Cells whose run
-    takes over 60 seconds get 10 runs; a cell that fails says so in its place.
+    Recorded runs are not repeated, so an interrupted command continues where it stopped. The
+    authors' splits are used if the data folder has them as splits/NAME.npz. Cells whose runs take
+    over 60 seconds get 10 runs; a failed cell is marked in the table.
     """
     entry = find_study(name)
     if trial_runs < 1:

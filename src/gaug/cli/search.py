@@ -1,4 +1,4 @@
-"""gaug search: the settings of a method, by validation."""
+"""gaug search: tune the settings of a method on validation nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gaug.cli.choosing import AUTO
 if TYPE_CHECKING:
     from gaug.choosing.search import SearchResult
 
-# Trials that are shown to a person.
+# Number of trials to print.
 _SHOWN = 5
 
 
@@ -22,14 +22,14 @@ def search(
     graph: options.Graph = None,
     model: options.Model = "gcn",
     method: Annotated[
-        str, typer.Option(help="What to search: gaug-m, gaug-o, dropedge, adaedge or bgcn.")
+        str, typer.Option(help="Method to tune: gaug-m, gaug-o, dropedge, adaedge or bgcn.")
     ] = "gaug-m",
     trials: Annotated[int, typer.Option(help="Settings to try.")] = 30,
     trial_runs: Annotated[
-        int, typer.Option(help="Runs of each; hopeless ones are given up after the first.")
+        int, typer.Option(help="Runs of each trial; poor trials are pruned after the first.")
     ] = 3,
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds after which no more is tried.")
+        float | None, typer.Option(help="Seconds after which no new trial starts.")
     ] = None,
     runs: Annotated[
         int, typer.Option("--runs", "-n", help="Runs of the best settings, for the test score.")
@@ -52,12 +52,12 @@ def search(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Search the settings of a method by Optuna, on validation nodes.
+    """Tune the settings of a method with Optuna, on validation nodes.
 
-    What --set gives stays as it is; 'gaug settings METHOD' shows what else is searched. The study
-    lives beside the run records, so the same command goes on where it was interrupted, several
-    processes can share a search, and optuna-dashboard shows it. Test scores have no part in the
-    choice, and are shown for the best settings and for no augmentation alone.
+    Settings given with --set are fixed; 'gaug settings METHOD' shows which ones are searched. The
+    study is stored with the run records, so the same command resumes an interrupted search, several
+    processes can share a search, and optuna-dashboard shows it. Test scores play no part in the
+    choice, and are shown only for the best settings and for no augmentation.
     """
     from gaug.choosing.limits import check_search, no_settings
 
@@ -159,7 +159,7 @@ def _print(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) ->
     pruned = [trial for trial in result.trials if trial.pruned]
     console.print(
         f"{best['graph']}, {best['model']}, method {best['method']}: {len(result.trials)} trials,"
-        f" {len(pruned)} given up early, {len(ranked)} different settings",
+        f" {len(pruned)} pruned, {len(ranked)} different settings",
         markup=False,
     )
     for trial in ranked[:_SHOWN]:
@@ -167,12 +167,12 @@ def _print(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) ->
         console.print(f"  validation {trial.scores}  {text}", markup=False)
     console.print(f"  validation {result.comparison.plain.scores}  no augmentation", markup=False)
     if failed:
-        console.print(f"  {len(failed)} could not be run: {failed[-1].failure}", markup=False)
+        console.print(f"  {len(failed)} failed: {failed[-1].failure}", markup=False)
     if result.importances:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in result.importances.items())
-        console.print(f"  what matters: {shares}", markup=False)
+        console.print(f"  importance: {shares}", markup=False)
     console.print(result.comparison.verdict(), markup=False)
-    for name, summary in (("the first of these", best), ("no augmentation", plain)):
+    for name, summary in (("best settings", best), ("no augmentation", plain)):
         spread = f" ± {summary['test_std']:.1f}" if summary["runs"] > 1 else ""
         runs = f"{summary['runs']} run{'s' if summary['runs'] > 1 else ''}"
         console.print(f"  test {summary['test_mean']:.1f}{spread}  {name}, {runs}")

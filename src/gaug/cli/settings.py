@@ -22,9 +22,9 @@ def settings(
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """List every setting that --set takes: what it goes with, its default and its range.
+    """List every setting that --set takes, with its default and range.
 
-    Where it says so, gaug search tries these values of it.
+    "searched" marks the values that 'gaug search' tries.
     """
     from gaug.errors import unknown_name
 
@@ -49,7 +49,7 @@ def settings(
 
 
 def _short(group: str) -> str:
-    """What a user calls a group: ``gcn`` for ``--model gcn``, ``split`` for ``--split``."""
+    """The user-facing name of a group: ``gcn`` for ``--model gcn``, ``split`` for ``--split``."""
     return group.split(" ")[-1].split("=")[-1].lstrip("-")
 
 

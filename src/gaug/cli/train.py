@@ -27,11 +27,9 @@ def train(
     threads: options.Threads = 1,
     device: options.Device = "cpu",
     history: Annotated[
-        bool, typer.Option("--history", help="Keep losses and scores of every epoch on record.")
+        bool, typer.Option("--history", help="Record losses and scores of every epoch.")
     ] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Take over the runs that are on record already.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Reuse recorded runs.")] = False,
     edges: options.Edges = None,
     features: options.Features = None,
     labels: options.Labels = None,
@@ -46,8 +44,8 @@ def train(
 ) -> None:
     """Train and evaluate over repeated runs.
 
-    The epoch is chosen on validation nodes; the test score is read once. Every finished run goes
-    on record; Ctrl-C keeps the finished ones.
+    The epoch is selected on validation nodes; the test score is read once. Every finished run is
+    recorded; Ctrl-C keeps the finished ones.
     """
     options.check_runs(runs)
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
@@ -93,7 +91,7 @@ def train(
                     quiet=quiet,
                 )
                 plan = comparison.chosen.plan
-                resume = True  # the trials of what was chosen are its first runs
+                resume = True  # the trials of the chosen method are its first runs
                 if not as_json:
                     Console(soft_wrap=True, highlight=False).print(
                         choosing.choice_text(comparison), markup=False
@@ -102,7 +100,7 @@ def train(
 
                 def tell(done: float) -> None:
                     if not taken_over:
-                        taken_over.append(done)  # what is told first
+                        taken_over.append(done)  # the first value: runs that are reused
                     move(done)
 
                 execute(
@@ -120,15 +118,15 @@ def train(
             interrupted = True
     errors = Console(stderr=True, soft_wrap=True, highlight=False)
     if resume and comparison is None and taken_over and not quiet:
-        where = "on record with a history" if history else "on record"
+        where = "already recorded with a history" if history else "already recorded"
         errors.print(f"gaug: {taken_over[0]:.0f} of {runs} runs were {where}.", markup=False)
     for warning in warnings_of(records):
         errors.print(f"gaug: {warning}", markup=False)
     if interrupted:
         options.state.interruption_told = True
         errors.print(
-            f"gaug: Interrupted. {len(records)} of {runs} runs are finished and on record;"
-            " --resume goes on from there.",
+            f"gaug: Interrupted. {len(records)} of {runs} runs are finished and recorded;"
+            " --resume continues from there.",
             markup=False,
         )
     if records:
@@ -144,7 +142,7 @@ def train(
 
 
 def print_summary(summary: dict[str, Any], store: str) -> None:
-    """The result in a few lines for a person."""
+    """Print the result in a few lines."""
     console = Console(soft_wrap=True, highlight=False)
     runs = summary["runs"]
     console.print(
@@ -158,6 +156,6 @@ def print_summary(summary: dict[str, Any], store: str) -> None:
             console.print(f"  {title}  {summary[f'{part}_mean']:.1f}{spread}")
     console.print(
         f"  {summary['seconds_per_run']:.1f} s and {summary['peak_memory_mb']:,.0f} MB per run;"
-        f" on record in {store}",
+        f" recorded in {store}",
         markup=False,
     )

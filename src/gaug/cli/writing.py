@@ -1,4 +1,4 @@
-"""How commands say what they made."""
+"""Write the output files of commands."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gaug.errors import DataError
 
 
 def this_command() -> str:
-    """The command line as it was typed, to stand beside what it made."""
+    """The command line as it was typed, to be shown with its output."""
     return shlex.join(["gaug", *sys.argv[1:]])
 
 
 @contextlib.contextmanager
 def writing(what: str, path: Path) -> Iterator[None]:
-    """Says in one line what could not be written, and why."""
+    """Report in one line what could not be written, and why."""
     try:
         yield
     except OSError as error:
@@ -26,7 +26,7 @@ def writing(what: str, path: Path) -> Iterator[None]:
 
 
 def write_text(text: str, out: Path) -> None:
-    """Write a text whole or not at all."""
+    """Write a text atomically."""
     from gaug.data.folders import written_atomically
 
     with writing("file", out), written_atomically(out) as temporary:

@@ -1,1 +1,1 @@
-"""Tables and pictures, one style for all."""
+"""Tables and pictures in one style."""

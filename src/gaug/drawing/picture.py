@@ -1,4 +1,4 @@
-"""Pictures: colors that all people can tell apart, and how one is written."""
+"""Writing pictures, with colors that are distinguishable with any kind of color vision."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BLUE, ORANGE, GREEN, RED, GRAY = "#0060c0", "#e69f00", "#007a50", "#c04000", "#7
 
 
 def write_picture(canvas: Figure, path: Path) -> None:
-    """Write a picture whole or not at all; the format follows the ending of the path."""
+    """Write a picture atomically; the extension of the path determines the format."""
     try:
         with written_atomically(path) as temporary:
             canvas.savefig(temporary, dpi=110)

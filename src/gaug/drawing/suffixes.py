@@ -1,8 +1,8 @@
-"""The endings of file names, and what they mean; known without Matplotlib."""
+"""File extensions and their formats; does not import Matplotlib."""
 
 from __future__ import annotations
 
-#: The format of a table that the ending of a file name means.
+#: Table format by file extension.
 FORMAT_OF_SUFFIX = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
-#: The endings of pictures that can be written.
+#: Supported file extensions of pictures.
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")

@@ -1,4 +1,4 @@
-"""A table of results, and the formats that it can be written in."""
+"""A table of results, and its output formats."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of repeated runs, with the paper's beside them.
+    """Scores of repeated runs, with the paper's score.
 
     Attributes:
         values: The score of each run, in percent.
-        paper: Mean and standard deviation that the paper prints; None where it has none.
-        failure: Why there are no scores, or fewer than there should be.
+        paper: Mean and standard deviation in the paper; None if it has none.
+        failure: Why scores are missing.
     """
 
     values: Sequence[float]
@@ -37,7 +37,7 @@ class Scores:
         return statistics.stdev(self.values) if len(self.values) > 1 else None
 
     def __str__(self) -> str:
-        """For instance ``83.3 ± 0.7 (83.6)``."""
+        """For example ``83.3 ± 0.7 (83.6)``."""
         if self.mean is None:
             return "failed" if self.failure else "–"
         deviation = "" if self.deviation is None else f" ± {self.deviation:.1f}"
@@ -57,24 +57,24 @@ class Scores:
 
 
 class Code(str):
-    """Text to be shown as one types it, such as settings."""
+    """Text to be shown as code, such as settings."""
 
     __slots__ = ()
 
 
-#: What a field of a table may hold.
+#: Possible values of a table cell.
 Field = str | float | int | Scores | None
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a header, with what a reader should know.
+    """Rows under a header, with notes.
 
     Attributes:
         title: What it shows.
-        header: A name for each column.
-        rows: One field for each column.
-        notes: Sentences to stand below it.
+        header: One name per column.
+        rows: One field per column.
+        notes: Sentences shown below it.
         details: Further tables that belong to it.
     """
 
@@ -113,7 +113,7 @@ def _markdown(table: Table, level: int = 1) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-# What LaTeX takes for a command, or shows as something else.
+# Characters that are special in LaTeX.
 _LATEX = {
     **{letter: f"\\{letter}" for letter in "&%#_${}"},
     "\\": r"\textbackslash{}",
@@ -198,7 +198,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-#: How each format is written.
+#: Writers by format.
 FORMATS: dict[str, Callable[[Table], str]] = {
     "markdown": _markdown,
     "latex": _latex,

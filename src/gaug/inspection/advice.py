@@ -1,4 +1,4 @@
-"""Which method is likely to help, by what was measured on a graph."""
+"""Suggest methods from measurements on a graph."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from gaug.graph.homophily import Homophily
 
 @dataclass(frozen=True)
 class Evidence:
-    """What training and validation nodes tell about where the classes show.
+    """Scores that show which part of a graph predicts the classes.
 
     Attributes:
         features: Validation scores of an MLP, which sees features and no edges.
-        edges: Of a GCN, which sees both.
-        places: Of an MLP that sees degrees and triangles of a node and of its neighbors alone.
-        guess: Of whoever always says the most frequent class of the training nodes.
-        homophily: Of the edges between training and validation nodes; None where it is not
+        edges: Validation scores of a GCN, which sees both.
+        places: Validation scores of an MLP that sees only the degrees and triangles of a node and
+            its neighbors.
+        guess: Validation score of the most frequent class of the training nodes.
+        homophily: Homophily of the edges between training and validation nodes; None if it is not
             defined.
     """
 
@@ -35,8 +36,8 @@ class Advice:
 
     Attributes:
         kind: ``nothing``, ``roles``, ``features``, ``edges`` or ``unclear``.
-        reason: What was measured, in a sentence or two.
-        candidates: What to try first; empty where no method stands out.
+        reason: The findings, in a sentence or two.
+        candidates: What to try first; empty if no method stands out.
     """
 
     kind: str
@@ -71,7 +72,7 @@ def advise(evidence: Evidence) -> Advice:
     if not any(scores.clearly_above(guess) for scores in (features, edges, places)):
         return Advice(
             "nothing",
-            "Neither features nor edges tell the classes of the validation nodes better than a"
+            "Neither features nor edges predict the classes of the validation nodes better than a"
             " guess, beyond the spread. No augmentation is likely to help: first look for more"
             " labels or other features.",
         )
@@ -79,18 +80,18 @@ def advise(evidence: Evidence) -> Advice:
     if high is False and places.clearly_above(guess) and not beaten:
         return Advice(
             "roles",
-            "Where a node is in the graph tells its class as well as anything else does, and edges"
-            " join nodes of one class little more often than by chance: the classes look like"
-            " roles. GAug-M can join nodes at similar places; whether that helps, only a trial"
-            " says.",
+            "The position of a node in the graph predicts its class as well as anything else, and"
+            " edges connect nodes of one class little more often than by chance: the classes look"
+            " like roles. GAug-M can connect nodes in similar positions; only a trial shows"
+            " whether that helps.",
             (STRUCTURE,),
         )
     if features.clearly_above(edges):
         return Advice(
             "features",
             f"Features alone are {features.gain_over(edges):.1f} points above a GCN, more than"
-            f" {features.chance_in_words(edges)}: the edges are noise to it. GAug-M can join nodes"
-            " with similar features and remove edges between others.",
+            f" {features.chance_in_words(edges)}: the edges are noise to it. GAug-M can connect"
+            " nodes with similar features and remove other edges.",
             (FEATURES,),
         )
     if edges.clearly_above(features):
@@ -98,13 +99,13 @@ def advise(evidence: Evidence) -> Advice:
         if high:
             return Advice(
                 "edges",
-                f"{gain}, and edges join nodes of one class. GAug-O and GAug-M with smoothed"
-                " features look for more such edges; the gain is often small where edges are good.",
+                f"{gain}, and edges connect nodes of one class. GAug-O and GAug-M with smoothed"
+                " features look for more such edges; the gain is often small if edges are good.",
                 (GAUG_O, SMOOTHED),
             )
         return Advice(
             "edges",
-            f"{gain}, but edges are not known to join nodes of one class. GAug-O learns edges"
+            f"{gain}, but edges are not known to connect nodes of one class. GAug-O learns edges"
             " together with the classes.",
             (GAUG_O,),
         )
@@ -112,5 +113,5 @@ def advise(evidence: Evidence) -> Advice:
     return Advice(
         "unclear",
         f"The difference between features alone and a GCN is not more than {chance}, so it does"
-        " not say which method helps. Let auto try several.",
+        " not show which method helps. Try several with auto.",
     )

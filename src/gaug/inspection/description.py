@@ -1,4 +1,4 @@
-"""What a graph looks like: sizes, degrees, components, classes, homophily."""
+"""Description of a graph: sizes, degrees, components, classes, homophily."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gaug.graph.matrices import feature_density, to_scipy
 
 @dataclass(frozen=True)
 class Shape:
-    """What a graph looks like without its labels."""
+    """Description of a graph without its labels."""
 
     nodes: int
     edges: int
@@ -36,9 +36,9 @@ class Labels:
     """How many nodes each class has.
 
     Attributes:
-        counts: Nodes by the name of their class; where a node may have several labels, in each.
+        counts: Number of nodes by class name; a node with several labels counts in each.
         labeled: Nodes with a label.
-        unlabeled: Nodes without.
+        unlabeled: Nodes without a label.
     """
 
     counts: dict[str, int]

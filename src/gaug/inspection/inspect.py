@@ -1,4 +1,4 @@
-"""What a graph looks like, and how much its features and edges tell about the labels."""
+"""Describe a graph, and measure how informative its features and edges are."""
 
 from __future__ import annotations
 
@@ -29,24 +29,25 @@ from gaug.training.config import TrainingConfig
 from gaug.training.metrics import micro_f1
 from gaug.training.task import Task
 
-#: Models that are trained: an MLP of the features, a GCN, and an MLP of the places.
+#: Trained models: an MLP on features, a GCN, and an MLP on positions in the graph.
 NUM_MODELS = 3
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What `inspect_graph` found.
+    """The result of `inspect`.
 
     Attributes:
-        graph: What the graph is called.
+        graph: Name of the graph.
         shape: Sizes, degrees, components.
         degrees: How many nodes have degree 0, 1, 2, ….
         labels: Class counts; None without labels.
-        homophily: Of the edges between training and validation nodes; of all labeled nodes where
-            there is no split; None where there is no such edge or a node has several labels.
-        split: Name of the split; None where there is none.
-        evidence: What models score on the validation nodes; None where they were not trained.
-        advice: What follows from it.
+        homophily: Homophily of the edges between training and validation nodes, or between all
+            labeled nodes without a split; None if there is no such edge or nodes have several
+            labels.
+        split: Name of the split; None if there is none.
+        evidence: Validation scores of the models; None if they were not trained.
+        advice: The advice; None without evidence.
         remark: Why nothing was trained, in a sentence.
     """
 
@@ -86,7 +87,7 @@ class Inspection:
         return found
 
 
-#: What each score of the evidence stands for, in words.
+#: Label of each score of the evidence.
 SOURCES = {
     "features": "features alone (MLP)",
     "edges": "features and edges (GCN)",
@@ -111,25 +112,25 @@ def inspect(
     on_progress: OnProgress | None = None,
     **settings: Any,
 ) -> Inspection:
-    """What a graph looks like, and which method is likely to help.
+    """Describe a graph and suggest methods.
 
-    Labels of test nodes are counted, and not looked at otherwise. Where there are no labels, or too
-    few for a split, everything is said that needs none.
+    Labels of test nodes are counted but not used otherwise. Without labels, or with too few for a
+    split, everything that needs none is still reported.
 
     Args:
-        graph: Any `Data`, a graph that was opened before, or what `gaug.open_graph` takes.
-        split: The kind of split or a path; None for the graph's own default.
-        split_config: Fractions, counts and seed of a split that is drawn.
-        train: Whether to train models, which takes most of the time, and give advice.
-        training: Settings of the loop.
+        graph: Any `Data`, an opened graph, or anything that `gaug.open_graph` takes.
+        split: The kind of split or a path; None for the graph's default.
+        split_config: Fractions, counts and seed of a drawn split.
+        train: Whether to train models, which takes most of the time, and to give advice.
+        training: Settings of training.
         runs: Runs of each of the three models.
-        seed: Seed that the seeds of all runs derive from.
-        workers: Processes to spread the runs over.
-        threads: Threads of each run.
+        seed: Seed from which the seeds of all runs are derived.
+        workers: Number of worker processes.
+        threads: Threads per run.
         device: Where to compute; by default where the graph is.
-        store: Where runs go on record, and from where they are taken over.
-        on_progress: Called now and then with the number of runs done, of three times ``runs``.
-        settings: Single settings of the loop or of the split by name.
+        store: Where runs are recorded and reused from.
+        on_progress: Called regularly with the number of finished runs, of three times ``runs``.
+        settings: Individual settings of training or of the split by name.
 
     Example:
         >>> from gaug import inspect, open_graph
@@ -163,16 +164,16 @@ def inspect_plan(
     store: Store | None = None,
     on_progress: OnProgress | None = None,
 ) -> Inspection:
-    """`inspect` for a plan, whose model and method do not count.
+    """`inspect` for a plan; its model and method are ignored.
 
     Args:
         plan: Graph, split and training.
-        train: Whether to train models and give advice.
+        train: Whether to train models and to give advice.
         runs: Runs of each of the three models.
-        graphs: Graphs that were loaded before.
+        graphs: Graphs that are already loaded.
         executor: Where to run; by default in this process.
-        store: Where runs go on record, and from where they are taken over.
-        on_progress: Called now and then with the number of runs done.
+        store: Where runs are recorded and reused from.
+        on_progress: Called regularly with the number of finished runs.
     """
     if runs < 1:
         raise ConfigError(f"runs must be at least 1, got {runs}.")
@@ -182,16 +183,16 @@ def inspect_plan(
     shape, degrees = describe_shape(data)
     found = Inspection(loaded.name, shape, degrees)
     if data.y is None:
-        remark = "The graph has no labels, so nothing is known of what features and edges tell."
+        remark = "The graph has no labels, so its features and edges cannot be evaluated."
         return dataclasses.replace(found, remark=remark)
     found = dataclasses.replace(found, labels=count_labels(loaded))
     try:
         placed = graphs.place(plan)
     except DataError as error:
-        # A file of a split that is asked for is to be right; what is drawn may lack labels.
+        # A given split file must be valid; a drawn split may lack labels.
         if plan.split is not None and plan.split not in KINDS:
             raise
-        remark = f"What features and edges tell cannot be measured: {error}"
+        remark = f"Features and edges cannot be evaluated: {error}"
         return dataclasses.replace(found, homophily=measure_homophily(data, data.y), remark=remark)
     known = torch.full_like(data.y, -1)
     for nodes in (placed.split.train, placed.split.val):
@@ -200,7 +201,7 @@ def inspect_plan(
         found, split=placed.split.name, homophily=measure_homophily(data, known)
     )
     if not train:
-        return dataclasses.replace(found, remark="No model was trained, as asked.")
+        return dataclasses.replace(found, remark="No model was trained, as requested.")
     runner = TrialRunner(graphs, runs, executor, store)
     features, edges, places = (
         _validated(trial, runner, number, on_progress)
@@ -212,7 +213,7 @@ def inspect_plan(
 
 
 def _trials(plan: Plan, loaded: LoadedGraph) -> list[Trial]:
-    """Three plain models: of the features, of features and edges, and of places in the graph."""
+    """Three plain models: on features, on features and edges, and on positions in the graph."""
     places = StructuralSimilarity()
     places.fit(loaded.data, plan.seed)
     data = loaded.data.clone()
@@ -238,7 +239,7 @@ def _validated(
 
 
 def _guess(task: Task) -> ValidationScores:
-    """The score of the most frequent class; of several labels, of those that most nodes have."""
+    """The score of the most frequent class; with several labels, of those that most nodes have."""
     labels = task.labels[task.train]
     if task.multilabel:
         logits = labels.mean(dim=0) - 0.5

@@ -1,1 +1,1 @@
-"""Records and studies as tables and pictures."""
+"""Human-readable output: summaries, tables and pictures."""

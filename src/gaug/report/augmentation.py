@@ -1,4 +1,4 @@
-"""What GAug-M did to a graph: files, a summary, and a picture of the scores."""
+"""The output of 'gaug augment': files, a summary, and a picture of the scores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ADDED, _REMOVED = "#0060c0", "#c04000"
 _BESIDE = ("#aaaaaa", "#e69f00")
 _BINS = 60
 
-#: What `write_augmentation` writes.
+#: Files written by `write_augmentation`.
 FILES = (*GRAPH_FILES, "added.csv", "removed.csv", "graph.pt", "summary.json", "scores.png")
 
 
@@ -67,20 +67,20 @@ def write_augmentation(
     *,
     force: bool = False,
 ) -> dict[str, Any]:
-    """Write the better graph and what was changed; the folder appears whole or not at all.
+    """Write the augmented graph and its changes; the folder is written atomically.
 
-    It holds the better graph as ``edges.csv``, ``nodes.csv``, ``features.npz``, ``labels.csv`` and
-    ``split.csv``, so that the folder can be read again as a graph; ``added.csv`` and
-    ``removed.csv`` with scores; ``summary.json`` and ``scores.png``; and ``graph.pt``, which is
-    read back by ``Data.from_dict(torch.load("graph.pt", weights_only=True))``, with what was added
-    and removed. Nodes are called by their owner's ids.
+    It holds the augmented graph as ``edges.csv``, ``nodes.csv``, ``features.npz``, ``labels.csv``
+    and ``split.csv``, so the folder can be read again as a graph; ``added.csv`` and ``removed.csv``
+    with scores; ``summary.json`` and ``scores.png``; and ``graph.pt``, with the added and removed
+    edges, which is read by ``Data.from_dict(torch.load("graph.pt", weights_only=True))``. Nodes
+    have the user's ids.
 
     Args:
-        folder: Where to write; must not exist or be empty, unless forced.
-        graph: The graph as it was.
-        better: The graph as it is now.
-        found: What was changed, with scores.
-        scores: Scores of other pairs to show beside them, by what they are.
+        folder: Output folder; must not exist or must be empty, unless forced.
+        graph: The original graph.
+        better: The augmented graph.
+        found: The changes, with scores.
+        scores: Scores of other pairs to show next to them, by name.
         made_by: Graph, settings, seed and versions, for the summary.
         title: Title of the picture.
         force: Whether to replace an earlier result in the folder.
@@ -88,7 +88,7 @@ def write_augmentation(
     Returns:
         The summary.
     """
-    folder = folder.resolve()  # a folder cannot be replaced under the name "."
+    folder = folder.resolve()  # "." cannot be replaced
     check_folder(folder, force=force)
     summary = {"made_by": dict(made_by), **summarize_change(graph.data, better, found)}
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +98,7 @@ def write_augmentation(
         write_graph_folder(new, dataclasses.replace(graph, data=better))
         for name, ranked in (("added", found.added), ("removed", found.removed)):
             write_pairs(new / f"{name}.csv", graph.ids, ranked.pairs, {"score": ranked.logits})
-        # A plain dict of tensors and texts, which loads without unpickling any class.
+        # A plain dict of tensors and strings, which loads without unpickling any class.
         changes = {
             f"{name}_{part}": value
             for name, ranked in (("added", found.added), ("removed", found.removed))
@@ -114,7 +114,7 @@ def write_augmentation(
 
 
 def _names(graph: LoadedGraph) -> dict[str, list[str]]:
-    """Names of nodes, classes and features, where they are more than their numbers."""
+    """Names of nodes, classes and features, unless they are just numbers."""
     names = {
         "node_id": [] if graph.ids.are_numbers else list(graph.ids),
         "class_names": list(graph.class_names),
@@ -125,22 +125,22 @@ def _names(graph: LoadedGraph) -> dict[str, list[str]]:
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
-    """Raise if results cannot go there."""
+    """Raise if results cannot be written there."""
     if folder.exists() and not folder.is_dir():
-        raise DataError(f"{folder} is a file. Give a folder to write to.")
+        raise DataError(f"{folder} is a file. Use a folder.")
     if folder.is_dir() and any(folder.iterdir()) and not force:
-        raise DataError(f"The folder {folder} is not empty. Give another.", topic="not-empty")
+        raise DataError(f"The folder {folder} is not empty. Use another one.", topic="not-empty")
     present = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     others = sorted(present - set(FILES))
     if others:
         raise DataError(
-            f"The folder {folder} holds what no 'gaug augment' wrote ({others[0]}), which is never"
-            " deleted. Give another."
+            f"The folder {folder} contains a file that 'gaug augment' did not write"
+            f" ({others[0]}) and will not delete. Use another one."
         )
 
 
 def draw_scores(path: Path, found: ScoredChange, scores: Mapping[str, Tensor], title: str) -> None:
-    """Histograms of the scores of the added and removed edges, and of other pairs beside them."""
+    """Histograms of the scores of the added and removed edges, and of other pairs."""
     parts = {
         **{
             name: (values, color, 0.5)
@@ -177,7 +177,7 @@ def draw_scores(path: Path, found: ScoredChange, scores: Mapping[str, Tensor], t
 
 
 def _bins(values: np.ndarray) -> np.ndarray:
-    """Edges of equal bins; of one around the values where they hardly differ."""
+    """Edges of equal bins; a single bin if the values hardly differ."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     if high - low <= 1e-6 * max(abs(low), abs(high)):

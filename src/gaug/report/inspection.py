@@ -1,4 +1,4 @@
-"""What a graph looks like, in words and as a picture."""
+"""The inspection of a graph as text and as a picture."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gaug.inspection.inspect import SOURCES, Inspection
 
 _DEGREES, _CLASSES, _SCORES = "#0060c0", "#e69f00", "#007a50"
 _UNKNOWN = "#aaaaaa"
-# More classes than these do not fit a line or a picture.
+# More classes do not fit in a line or a picture.
 _MOST_CLASSES = 12
-# A name that is longer pushes everything else out of the picture.
+# Longer names take too much space in the picture.
 _LONGEST_NAME = 24
 
 
 def inspection_lines(found: Inspection) -> list[str]:
-    """What was found, a line each."""
+    """The findings, one per line."""
     shape = found.shape
     share = shape.largest_component / shape.nodes
     weights = "with weights" if shape.weighted else "without weights"
@@ -74,7 +74,7 @@ def inspection_lines(found: Inspection) -> list[str]:
 
 
 def draw_inspection(found: Inspection, path: Path) -> None:
-    """Write the picture: degrees, and classes and scores where they are known."""
+    """Write the picture: degrees, and classes and scores if they are known."""
     panels = [_draw_degrees]
     if found.labels is not None:
         panels.append(_draw_classes)
@@ -95,7 +95,7 @@ def _draw_degrees(axis: Axes, found: Inspection) -> None:
     counts = np.array(found.degrees)
     degrees = np.flatnonzero(counts)
     axis.scatter(degrees, counts[degrees], s=14, color=_DEGREES)
-    axis.set_xscale("symlog", linthresh=1)  # degree 0 has a place, too
+    axis.set_xscale("symlog", linthresh=1)  # shows degree 0, too
     axis.set_yscale("log")
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -135,7 +135,7 @@ def _draw_scores(axis: Axes, found: Inspection) -> None:
     axis.invert_yaxis()
     axis.set_xlim(0, 100)
     axis.set_xlabel("validation micro-F1, %")
-    axis.set_title("What tells the classes")
+    axis.set_title("What predicts the classes")
 
 
 def _largest(counts: dict[str, int]) -> list[tuple[str, int]]:
@@ -148,7 +148,7 @@ def _largest(counts: dict[str, int]) -> list[tuple[str, int]]:
 
 
 def _cut(name: str) -> str:
-    """A user's name in one line that is not too long."""
+    """A user's name, shortened to one line."""
     line = " ".join(name.split())
     return line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "…"
 

@@ -1,4 +1,4 @@
-"""Predictions as a table: a row a node, in its owner's names."""
+"""Predictions as a table: one row per node, with the user's ids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from gaug.classifier.fit_summary import FitSummary
 from gaug.data.folders import written_atomically
 
-# Digits that bring a number of single precision back to the bit.
+# Digits that represent a single-precision number exactly.
 _DIGITS = 9
 
 
@@ -20,14 +20,14 @@ def write_predictions(
 ) -> dict[str, int]:
     """Write a CSV file with node, class and the probability of each class.
 
-    Where a node may have several labels, ``class`` lists those above one half, with semicolons
-    between them.
+    If nodes may have several labels, ``class`` lists those with a probability above one half,
+    separated by semicolons.
 
     Args:
-        path: Where to; appears in one step.
+        path: Output file; written atomically.
         probabilities: Class probabilities of every node.  [N, C]
-        summary: Of the classifier, for the names of classes.
-        node_ids: A name for each node; by default its number.
+        summary: Summary of the classifier, for the class names.
+        node_ids: One name per node; by default its number.
 
     Returns:
         How many nodes each class has.

@@ -1,1 +1,1 @@
-"""From a plan to records: one path for everything that trains repeatedly."""
+"""Plans, runs and records: one path for all repeated training."""

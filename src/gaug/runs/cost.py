@@ -1,4 +1,4 @@
-"""What a run costs: wall time and peak memory, measured or guessed beforehand."""
+"""The cost of a run: wall time and peak memory, measured or estimated in advance."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Cost:
 def measured() -> Iterator[Cost]:
     """Measure the wall time of a block and the peak resident memory of the process within it.
 
-    Where the peak cannot be set back (outside Linux), it is that of the process so far.
+    If the peak cannot be reset (outside Linux), it is that of the process so far.
     """
     cost = Cost()
     with contextlib.suppress(OSError):
-        _RESET.write_text("5")  # sets the high-water mark to what is resident now
+        _RESET.write_text("5")  # resets the high-water mark to the current resident memory
     start = time.perf_counter()
     try:
         yield cost
@@ -55,7 +55,7 @@ def peak_memory_mb() -> float:
     return float(peak) / 1e6 if sys.platform == "darwin" else float(peak) * 1024 / 1e6
 
 
-# How many times a plain run another model or method takes, roughly; measured on Cora.
+# Rough time of other models and methods, relative to a plain run; measured on Cora.
 _TIMES_PLAIN = {
     "gat": 5.0,
     "jknet": 2.0,
@@ -64,13 +64,13 @@ _TIMES_PLAIN = {
     "gaug-m": 1.5,
     "gaug-o": 15.0,
 }
-# A plain run of 200 epochs takes this long, and so much more for each edge.
+# Time of a plain run of 200 epochs, and additional time per edge.
 _SECONDS, _SECONDS_PER_EDGE = 0.5, 2e-5
 _EDGES_OF_UNKNOWN_GRAPH = 1_000
 
 
 def estimated_seconds(plan: Plan) -> float:
-    """A rough guess of what a run takes, to do cheap things first and to tell the time left."""
+    """A rough estimate of the time of a run, to order runs and show the remaining time."""
     entry = CATALOG.get(getattr(plan.graph, "name", ""))
     num_edges = entry.size[1] if entry is not None and entry.size else _EDGES_OF_UNKNOWN_GRAPH
     times = _TIMES_PLAIN.get(plan.model.name, 1.0) * _TIMES_PLAIN.get(plan.method.name, 1.0)

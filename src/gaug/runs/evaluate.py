@@ -1,4 +1,4 @@
-"""Repeated runs of any model and any method on a graph, as one function."""
+"""Evaluate any model and any method on a graph, over repeated runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Evaluation:
 
     @property
     def val_scores(self) -> list[float]:
-        """The validation score of each run, by which settings are to be chosen."""
+        """The validation score of each run, for choosing settings."""
         return [record.val_score for record in self.records if record.val_score is not None]
 
     def __str__(self) -> str:
@@ -77,32 +77,31 @@ def evaluate(
     on_progress: OnProgress | None = None,
     **settings: Any,
 ) -> Evaluation:
-    """Train and test repeatedly on one split, from other random weights each time.
+    """Train and test repeatedly on one split, from different random weights each time.
 
-    All runs share the split and what a method learns of the graph before training. Run number i is
-    the same whatever the number of runs and workers, and the same as that of ``gaug train``. What a
-    user should know of a run, for instance that its loss broke off, is raised as a warning and
-    stands in its record.
+    All runs share the split and what a method learns about the graph before training. Run i is the
+    same for any number of runs and workers, and the same as in ``gaug train``. Problems of a run,
+    for example a broken loss, are raised as warnings and recorded.
 
     Args:
-        graph: A graph with features and labels: a `Data`, whose nodes with ``y`` of -1 are in no
-            part, a graph that was opened before, or what `gaug.open_graph` takes.
-        model: The classifier, as `gaug.methods.method.Method` takes it; by default the method's.
+        graph: A graph with features and labels: a `Data`, where nodes with ``y = -1`` are not in
+            the split, an opened graph, or anything that `gaug.open_graph` takes.
+        model: The classifier, as in `gaug.methods.method.Method`; by default the method's.
         method: A name, settings, or a method object; by default none.
         runs: Number of runs.
-        training: Settings of the loop; by default the method's.
+        training: Settings of training; by default the method's.
         split: ``stratified``, ``random``, ``per-class``, ``public`` (the masks of the graph) or a
             path to a file; by default the masks if the graph has all three, else ``stratified``.
-        split_config: Fractions, counts and seed of a split that is drawn.
-        seed: Seed that the seeds of all runs derive from; by default the method's.
-        workers: Processes to spread the runs over; a user-defined model or predictor must then be
-            in a module that they can import.
-        threads: Threads of each run.
+        split_config: Fractions, counts and seed of a drawn split.
+        seed: Seed from which the seeds of all runs are derived; by default the method's.
+        workers: Number of worker processes; with several, a user-defined model or predictor must
+            be in a module that they can import.
+        threads: Threads per run.
         device: Where to compute; by default where the graph is.
         store: Where to write records; None keeps them in memory only.
-        resume: Whether to take over runs that the store has already.
-        on_progress: Called now and then with the number of runs done.
-        settings: Single settings by name, for instance ``epochs=100``.
+        resume: Whether to reuse recorded runs.
+        on_progress: Called regularly with the number of finished runs.
+        settings: Individual settings by name, for example ``epochs=100``.
 
     Examples:
         >>> from gaug import DropEdge, evaluate, load_graph

@@ -1,4 +1,4 @@
-"""The one way to run: plans × runs × executor × store → records."""
+"""Execute plans: plans × runs × executor × store → records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gaug.training.run import PreparedRuns
 
 @dataclass(frozen=True)
 class Request:
-    """Runs of a plan that somebody wants.
+    """A request for runs of a plan.
 
     Attributes:
         plan: The plan.
@@ -41,10 +41,10 @@ class Request:
 
 @dataclass(frozen=True)
 class RunJob:
-    """One run, with everything that it needs.
+    """One run, with everything it needs.
 
     Attributes:
-        prepared: What all runs of its plan share.
+        prepared: State shared by all runs of its plan.
         run: Its number.
         keep_history: Whether to keep one row per epoch.
     """
@@ -54,7 +54,7 @@ class RunJob:
     keep_history: bool = False
 
     def __call__(self, on_share: OnShare) -> dict[str, Any]:
-        """Train and evaluate once; gives the columns of a record that are measured."""
+        """Train and evaluate once; returns the measured columns of a record."""
         epochs = self.prepared.max_epochs
         with measured() as cost:
             result = self.prepared.train(
@@ -89,20 +89,20 @@ def execute(
     on_progress: OnProgress | None = None,
     records: list[RunRecord] | None = None,
 ) -> list[RunRecord]:
-    """Train and evaluate repeatedly; each finished run is written to the store at once.
+    """Train and evaluate repeatedly; each run is recorded as soon as it finishes.
 
     Args:
         plan: What to run.
-        runs: Number of runs; run number i is the same whatever the number of runs and workers.
+        runs: Number of runs; run i is the same for any number of runs and workers.
         executor: Where to run; by default in this process.
         store: Where to write records; None keeps them in memory only.
-        graphs: Graphs that were loaded before.
-        resume: Whether to take over runs that the store has already.
-        hide_test: Whether to take the labels of the test nodes out before anything trains, for
-            whoever chooses; the records have no test score then.
+        graphs: Graphs that are already loaded.
+        resume: Whether to reuse recorded runs.
+        hide_test: Whether to remove the labels of the test nodes before training, for code that
+            chooses; the records then have no test score.
         keep_history: Whether to keep one row per epoch in the records.
-        on_progress: Called now and then with the number of runs done.
-        records: A list to fill, for a caller that wants the finished runs after an interruption.
+        on_progress: Called regularly with the number of finished runs.
+        records: A list to fill, for callers that need the finished runs after an interruption.
 
     Returns:
         The records in the order of their run numbers.
@@ -136,20 +136,19 @@ def execute_all(
     hide_test: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Generator[tuple[Request, RunRecord | GaugError], None, None]:
-    """Run many plans, and yield each record as it comes, or why there is none.
+    """Run many plans, and yield each record, or its error, as it finishes.
 
-    Runs of all plans go to the executor one after the other, so that its workers are never idle
-    while there is something to do. A plan that cannot be run yields its error once; a run that
-    fails yields its own.
+    Runs of all plans go to the executor one after the other, so its workers are never idle while
+    there is work. A plan that cannot be run yields its error once; a run that fails yields its own.
 
     Args:
         requests: What to run, in this order.
         executor: Where to run; by default in this process.
         store: Where to write records; None keeps them in memory only.
-        graphs: Graphs that were loaded before.
-        resume: Whether to take over runs that the store has already.
-        hide_test: Whether to take the labels of the test nodes out before anything trains.
-        on_progress: Called now and then with the number of runs done.
+        graphs: Graphs that are already loaded.
+        resume: Whether to reuse recorded runs.
+        hide_test: Whether to remove the labels of the test nodes before training.
+        on_progress: Called regularly with the number of finished runs.
     """
     if store is not None:
         store.check_writable()
@@ -162,7 +161,7 @@ def execute_all(
 
     waiting = execution.waiting(requests)
     first = list(itertools.islice(waiting, 1))
-    # What is known before anything trains is handed on first: an interruption does not lose it.
+    # Results that need no training come first, so that an interruption does not lose them.
     for found in execution.take_ready():
         done += 1
         yield found
@@ -187,12 +186,12 @@ def execute_all(
         tell()
 
 
-# A request with its graph and the numbers of the runs that are missing.
+# A request with its graph and the numbers of the missing runs.
 _Waiting = tuple[Request, PlacedPlan, list[int]]
 
 
 class _Execution:
-    """From requests to jobs, and from outcomes to records."""
+    """Turns requests into jobs, and results into records."""
 
     def __init__(self, store: Store | None, graphs: Graphs, resume: bool, hide_test: bool) -> None:
         self.store = store
@@ -203,7 +202,7 @@ class _Execution:
         self._under_way: dict[int, tuple[RunJob, Request, PlacedPlan]] = {}
 
     def waiting(self, requests: Iterable[Request]) -> Iterator[_Waiting]:
-        """What has to be run; what is known or fails before goes to `take_ready`."""
+        """Requests with missing runs; known results and errors go to `take_ready`."""
         for request in requests:
             try:
                 placed = self._place(request)
@@ -215,7 +214,7 @@ class _Execution:
                 yield request, placed, missing
 
     def jobs(self, waiting: Iterable[_Waiting]) -> Iterator[RunJob]:
-        """The runs of plans, each prepared when its turn comes."""
+        """The runs of plans; each plan is prepared when its turn comes."""
         for request, placed, missing in waiting:
             try:
                 prepared = self.graphs.prepare(placed, hide_test=self.hide_test)
@@ -229,12 +228,12 @@ class _Execution:
                 yield job
 
     def take_ready(self) -> Iterator[tuple[Request, RunRecord | GaugError]]:
-        """What needed no job."""
+        """Results that need no job."""
         while self._ready:
             yield self._ready.popleft()
 
     def take(self, job: RunJob) -> tuple[Request, PlacedPlan]:
-        """What a job that is done belongs to."""
+        """The request and plan of a finished job."""
         _, request, placed = self._under_way.pop(id(job))
         return request, placed
 
@@ -263,16 +262,18 @@ class _Execution:
 
     def _place(self, request: Request) -> PlacedPlan:
         if self.hide_test and request.keep_history:
-            raise ConfigError("A history counts edges by all labels: it goes with no hidden ones.")
+            raise ConfigError(
+                "A history counts edges by all labels: it cannot be kept with hidden ones."
+            )
         if self.hide_test and request.plan.method.looks_at_labels:
             raise ConfigError(
-                f"Method {request.plan.method.name} looks at the labels of all nodes here: it is a"
-                " control, and nothing to choose."
+                f"Method {request.plan.method.name} uses the labels of all nodes here: it is a"
+                " control and cannot be chosen."
             )
         return self.graphs.place(request.plan)
 
     def _take_over(self, request: Request, placed: PlacedPlan) -> list[int]:
-        """Take over the runs that are on record, and say which are missing."""
+        """Reuse recorded runs, and return the missing ones."""
         if self.store is None or not self.resume:
             return list(request.runs)
         identities = {placed.identity(run): run for run in request.runs}
@@ -280,7 +281,7 @@ class _Execution:
             if request.keep_history and record.history is None:
                 continue
             if self.hide_test:
-                record.test_score = None  # of this copy; what is on record stays
+                record.test_score = None  # only in this copy; the record is unchanged
             elif record.test_score is None:
                 self._read_test_score(record, placed)
             self._ready.append((request, record))
@@ -288,7 +289,7 @@ class _Execution:
         return list(identities.values())
 
     def _read_test_score(self, record: RunRecord, placed: PlacedPlan) -> None:
-        """Read the test score of a run that was made while test labels were hidden."""
+        """Compute the test score of a run with hidden test labels."""
         task = placed.task
         if record.test_predictions is None or task.test.numel() == 0:
             return
@@ -299,7 +300,7 @@ class _Execution:
 
 
 def _lay_out(prepared: PreparedRuns) -> None:
-    """Normalize the graph as the model asks for it, here and once, so that workers share it."""
+    """Normalize the graph for the model once, here, so that workers share it."""
     task = prepared.task
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         model = prepared.build_model().to(task.labels.device)

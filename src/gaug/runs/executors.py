@@ -1,9 +1,8 @@
-"""Where jobs are done: in this process, or spread over worker processes.
+"""Executors: run jobs in this process or in worker processes.
 
-An executor knows nothing of graphs, methods or records. It takes jobs, does them somewhere, and
-hands the results back as they come. A job brings everything that it needs with it and leaves
-nothing behind but its result, so that it can be done in another process or on another machine; only
-the caller writes to a store.
+An executor knows nothing about graphs, methods or records. It takes jobs, runs them, and returns
+results as they finish. A job contains everything it needs and has no side effects, so it can run in
+another process or on another machine; only the caller writes to a store.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from gaug.errors import ConfigError, GaugError, TrainingError
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-#: Told which share of a job is done, between 0 and 1.
+#: Called with the finished share of a job, between 0 and 1.
 OnShare = Callable[[float], None]
 
 
@@ -33,35 +32,35 @@ class Job(Protocol[T_co]):
     """A piece of work that can be pickled; tensors in it are shared with workers, not copied."""
 
     def __call__(self, on_share: OnShare) -> T_co:
-        """Do it and return the result; tell now and then which share is done."""
+        """Run the job and return the result; regularly report the finished share."""
         ...
 
 
-#: Told the shares of the jobs under way, added up.
+#: Called with the sum of the finished shares of the running jobs.
 OnProgress = Callable[[float], None]
 
 
 class Executor(ABC):
-    """Runs jobs and hands results back as they come; a context manager that lets go of its means.
+    """Runs jobs and returns results as they finish; a context manager that frees its resources.
 
-    Jobs are taken from the iterable when there is room for one, so the next one can be prepared
-    while others are under way. Leaving the loop over the results ends the jobs under way; what was
-    handed back before is whole. The same executor can be used again and again.
+    Jobs are taken from the iterable when there is room, so the next one can be prepared while
+    others are running. Leaving the loop over the results stops the running jobs; results returned
+    before are complete. An executor can be used repeatedly.
     """
 
     @abstractmethod
     def run(
         self, jobs: Iterable[Job[T]], on_progress: OnProgress | None = None
     ) -> Iterator[tuple[Job[T], T | GaugError]]:
-        """Do jobs and yield each with its result, or with the error that it raised on purpose.
+        """Run jobs and yield each with its result, or with the `GaugError` that it raised.
 
         Args:
-            jobs: What to do.
-            on_progress: Called now and then, also while a job is under way.
+            jobs: The jobs.
+            on_progress: Called regularly, also while a job is running.
         """
 
     def close(self) -> None:  # noqa: B027 – for those that hold something
-        """End what was started."""
+        """Stop everything that was started."""
 
     def __enter__(self) -> Executor:
         return self
@@ -71,14 +70,14 @@ class Executor(ABC):
 
 
 def local_executor(workers: int) -> Executor:
-    """The executor for so many workers: one works here, more are processes of their own."""
+    """The executor for a number of workers: one runs in this process, more in processes."""
     if workers < 1:
         raise ConfigError(f"workers must be at least 1, got {workers}.")
     return ThisProcess() if workers == 1 else WorkerProcesses(workers)
 
 
 class ThisProcess(Executor):
-    """Does one job after the other, here."""
+    """Runs one job after the other in this process."""
 
     def run(
         self, jobs: Iterable[Job[T]], on_progress: OnProgress | None = None
@@ -96,7 +95,7 @@ class ThisProcess(Executor):
 
 
 class WorkerProcesses(Executor):
-    """Spreads jobs over processes of this machine, which are kept until `close`.
+    """Runs jobs in processes on this machine, which are kept until `close`.
 
     Args:
         workers: Number of processes; each starts when there is work for it.
@@ -122,7 +121,7 @@ class WorkerProcesses(Executor):
                     while free and (job := interrupts.undeferred(waiting)) is not None:
                         slot = free.pop()
                         self._signals.shares[slot] = 0.0
-                        with _interrupts_ignored():  # which a new process inherits
+                        with _interrupts_ignored():  # inherited by a new process
                             pending[pool.submit(_work, job, slot)] = (job, slot)
                     if not pending:
                         return
@@ -184,14 +183,14 @@ def _result(future: Future[Any]) -> Any:
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         if "pickle" in f"{type(error).__name__} {error}".lower():
             raise ConfigError(
-                f"A run cannot be sent to a worker process: {error}. Define models, methods and"
-                " predictors of your own in a module that can be imported, or use one worker."
+                f"A run cannot be sent to a worker process: {error}. Define your own models,"
+                " methods and predictors in a module that can be imported, or use one worker."
             ) from error
         raise
 
 
 class _Signals:
-    """What the workers share with this process."""
+    """State that the workers share with this process."""
 
     def __init__(self, shares: Any, canceled: Any) -> None:
         self.shares = shares
@@ -207,7 +206,7 @@ _signals: _Signals | None = None
 
 def _start_worker(signals: _Signals) -> None:
     global _signals
-    # Ctrl-C reaches the whole group; the parent alone decides, and tells by the event.
+    # Ctrl-C reaches the whole group; only the parent decides, and signals by the event.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _signals = signals
@@ -217,7 +216,7 @@ def _end_with_parent() -> None:
     parent = torch.multiprocessing.parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)  # the parent was killed and nobody waits for results any more
+        os._exit(1)  # the parent was killed
 
 
 def _work(job: Job[T], slot: int) -> T:
@@ -235,7 +234,7 @@ def _work(job: Job[T], slot: int) -> T:
 
 @contextlib.contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Processes that are started meanwhile inherit it, so that none dies while it imports."""
+    """Inherited by processes started meanwhile, so that none dies while it imports."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -247,10 +246,10 @@ def _interrupts_ignored() -> Iterator[None]:
 
 
 class _DeferredInterrupts:
-    """Within the block Ctrl-C is noted, so that what is finished is handed on before all ends.
+    """Defers Ctrl-C within the block, so that finished results are returned first.
 
-    An exception in the midst of a lock or of writing a record could leave either in disorder. A
-    second Ctrl-C raises at once.
+    An exception while a lock is held or a record is written could corrupt either. A second Ctrl-C
+    raises at once.
     """
 
     def __init__(self) -> None:
@@ -266,14 +265,14 @@ class _DeferredInterrupts:
             signal.signal(signal.SIGINT, self._before)
 
     def undeferred(self, jobs: Iterator[Job[T]]) -> Job[T] | None:
-        """The next job, if there is one; while it is prepared, Ctrl-C acts at once."""
+        """The next job, if any; while it is prepared, Ctrl-C acts at once."""
         if not self._in_main_thread:
             return next(jobs, None)
         signal.signal(signal.SIGINT, self._before)
         try:
             return next(jobs, None)
         except KeyboardInterrupt:
-            self._asked.set()  # what others have finished meanwhile is handed on first
+            self._asked.set()  # results finished meanwhile are returned first
             return None
         finally:
             signal.signal(signal.SIGINT, self._note)

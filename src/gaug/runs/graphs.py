@@ -1,4 +1,4 @@
-"""Graphs that plans ask for: each is loaded, fingerprinted, split and laid out once."""
+"""The graphs of plans: each is loaded, fingerprinted, split and laid out once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gaug.runs.record import run_identity
 from gaug.training.run import PreparedRuns
 from gaug.training.task import Task
 
-# What is kept for the next plan; a method may hold a graph of its own.
+# Sizes of the caches; a method may hold its own graph.
 _KEPT_GRAPHS = 8
 _KEPT_METHODS = 8
 
@@ -48,7 +48,7 @@ class PlacedPlan:
     task: Task
 
     def identity(self, run: int) -> str:
-        """The fingerprint that the record of a run carries."""
+        """The fingerprint in the record of a run."""
         return run_identity(
             graph_hash=self.graph_hash,
             split_hash=self.split.hash,
@@ -114,11 +114,11 @@ class Graphs:
         return PlacedPlan(plan, loaded, digest, split, task)
 
     def prepare(self, placed: PlacedPlan, *, hide_test: bool) -> PreparedRuns:
-        """What all runs of a plan share, prepared once.
+        """State shared by all runs of a plan, prepared once.
 
         Args:
             placed: The plan.
-            hide_test: Whether to take the labels of the test nodes out first.
+            hide_test: Whether to remove the labels of the test nodes first.
         """
         plan = placed.plan
 
@@ -135,14 +135,14 @@ class Graphs:
 
 
 class _Kept(OrderedDict[Any, tuple[Any, T]]):
-    """Values that were made before, up to a number; those used last are kept."""
+    """A cache of the most recently used values."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self.most = most
 
     def get(self, key: Any, make: Callable[[], T], holding: Any = None) -> T:  # type: ignore[override]
-        """The value of a key, made if it is not there; what its ids stand for is held with it."""
+        """The value of a key, made if missing; ``holding`` keeps objects alive by their ids."""
         if key not in self:
             self[key] = (holding, make())
         self.move_to_end(key)

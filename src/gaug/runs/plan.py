@@ -1,8 +1,8 @@
-"""A plan: everything that decides what a run computes, but its number.
+"""A plan: everything that determines a run, except its number.
 
-The command line, a `Data` in Python and a study of the paper all build plans, and the same thing
-asked for in different ways has the same identity on record. Making a plan checks every name and
-setting and reads no graph, so that mistakes are told before anything heavy is imported.
+The command line, a `Data` in Python and a study of the paper all build plans, and the same run
+requested in different ways has the same identity. Creating a plan checks every name and setting and
+reads no graph, so mistakes are reported before anything heavy is imported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gaug.data.loaded import LoadedGraph
     from gaug.data.splits import Split
 
-#: What may be given for a graph.
+#: Accepted types of a graph.
 GraphLike = Union[str, Path, GraphSource, "LoadedGraph", "Data"]
 
 
@@ -40,18 +40,18 @@ DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that decides what a run computes, but its number.
+    """Everything that determines a run, except its number.
 
     Attributes:
         graph: Where the graph comes from, or the graph itself.
         model: The model with its settings.
         method: The method with its settings and those of its edge predictors.
-        training: Settings of the loop.
+        training: Settings of training.
         data: Settings of the graph.
-        split: Kind of split, a path, or the split itself; None for the graph's own default.
+        split: Kind of split, a path, or the split itself; None for the graph's default.
         split_config: Settings of the split.
-        seed: Seed that the seeds of all runs derive from.
-        threads: Threads of each run.
+        seed: Seed from which the seeds of all runs are derived.
+        threads: Threads per run.
         device: Where to compute.
     """
 
@@ -87,15 +87,15 @@ class Plan:
             graph: Name in the catalog, a path to your own, a `GraphSource`, a loaded graph or a
                 `Data`.
             model: Name of the model, its settings, or a class or function that makes a module; by
-                default that of the method where it is an object, else ``gcn``.
+                default that of a method object, else ``gcn``.
             method: Name of the method, its settings, or a method object, whose model, training and
-                seed count where they are not given here.
+                seed are the defaults here.
             settings: Any settings, as ``["epochs=50", …]`` or ``{"epochs": 50, …}``.
-            training: Settings of the loop.
-            split: Kind of split, a path, or a split; None for the graph's own default.
-            split_config: Fractions, counts and seed of a split that is drawn.
-            seed: Seed that the seeds of all runs derive from; 0 by default.
-            threads: Threads of each run.
+            training: Settings of training.
+            split: Kind of split, a path, or a split; None for the graph's default.
+            split_config: Fractions, counts and seed of a drawn split.
+            seed: Seed from which the seeds of all runs are derived; 0 by default.
+            threads: Threads per run.
             device: Where to compute; by default where a `Data` is, else on the CPU.
         """
         if isinstance(settings, Mapping):
@@ -134,7 +134,7 @@ class Plan:
     def with_settings(self, settings: Sequence[str]) -> Plan:
         """The plan with some settings changed, each given as ``name=value``."""
         method = self.method
-        # Which predictors a method has depends on a setting of its own, so that comes first.
+        # The predictors of a method depend on its own setting, so that comes first.
         names = ("predictor", "method.predictor")
         first = [text for text in settings if text.partition("=")[0].strip() in names]
         if first and hasattr(method.config, "predictor"):
@@ -174,12 +174,12 @@ class Plan:
 
     @property
     def protocol(self) -> str:
-        """How the epoch is chosen: on validation nodes, or the last one."""
+        """How the epoch is selected: on validation nodes, or the last one."""
         return self.training.selection
 
     @property
     def config(self) -> dict[str, Any]:
-        """All settings as plain values, as they go on record."""
+        """All settings as plain values, as in a record."""
         predictors = {name: part.to_dict() for name, part in self.method.predictors.items()}
         return {
             "model": self.model.config.to_dict(),
@@ -197,7 +197,7 @@ class Plan:
 
 
 def _with_config(spec: MethodSpec, config: MethodConfig) -> MethodSpec:
-    """A method with other settings, which may name other predictors; those it had keep theirs."""
+    """A method with other settings and predictors; unchanged predictors keep their settings."""
     predictors = config.predictor_configs()
     kept = {name: spec.predictors.get(name, part) for name, part in predictors.items()}
     return dataclasses.replace(spec, config=config, predictors=kept)

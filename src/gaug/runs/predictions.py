@@ -1,8 +1,8 @@
 """Predictions of test nodes, packed into a record while their labels are hidden.
 
-Whoever chooses settings may not look at test labels, yet the chosen runs should not be trained
-again for their test score. So a run with hidden labels keeps what it predicted for the test nodes,
-and the score is read later, once, for what was chosen.
+Code that chooses settings must not use test labels, but the chosen runs should not be trained again
+for their test score. So a run with hidden labels keeps its predictions for the test nodes, and the
+test score of the final choice is computed later, once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 
 
 def pack_predictions(predicted: Tensor) -> bytes:
-    """Class ids [n], or truth values [n, C] of several labels per node, in few bytes."""
+    """Pack class ids [n], or booleans [n, C] for several labels per node, into few bytes."""
     array = predicted.cpu().numpy()
     if array.dtype != bool and (array.size == 0 or array.max() < 256):
         array = array.astype(np.uint8)
@@ -26,7 +26,7 @@ def pack_predictions(predicted: Tensor) -> bytes:
 
 
 def unpack_predictions(packed: bytes) -> Tensor:
-    """What `pack_predictions` made small.
+    """Unpack the result of `pack_predictions`.
 
     >>> unpack_predictions(pack_predictions(torch.tensor([2, 0, 1]))).tolist()
     [2, 0, 1]

@@ -1,4 +1,4 @@
-"""What is written down of a run, and the fingerprint by which it is found again."""
+"""The record of a run, and the fingerprint that identifies it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 from sqlalchemy import JSON, DateTime, Float, Integer, LargeBinary, String
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-#: The settings that decide what a run computes. How a graph was scaled and split shows in their
-#: fingerprints, whoever did it.
+#: Settings that determine a run. Scaling and splitting of a graph are part of its fingerprints.
 _DECISIVE = ("model", "method", "predictors", "training", "threads", "device")
 
 
@@ -21,20 +20,20 @@ class Base(DeclarativeBase):
 
 
 class RunRecord(Base):
-    """One run: what was asked, what came out, and by which software.
+    """One run: its settings, results and software versions.
 
     Attributes:
-        identity: Fingerprint of everything that decides the outcome; see `run_identity`.
-        protocol: How the epoch was chosen: ``validation``, or ``last`` for the last one.
+        identity: Fingerprint of everything that determines the result; see `run_identity`.
+        protocol: How the epoch was selected: ``validation``, or ``last`` for the last one.
         val_score: Micro-F1 in percent on the validation nodes; None if there are none.
-        test_score: Micro-F1 in percent on the test nodes; None while nobody has looked at them.
-        test_predictions: What was predicted for the test nodes while their labels were hidden; see
+        test_score: Micro-F1 in percent on the test nodes; None until it is read.
+        test_predictions: Predictions for the test nodes while their labels were hidden; see
             `gaug.runs.predictions`.
         seconds: Wall time of the run.
         peak_memory_mb: Peak resident memory of its process.
-        versions: Versions of gaug and of what it stands on.
-        commit: Commit of the gaug checkout, where it is one.
-        history: One row per epoch, where it was asked for.
+        versions: Versions of gaug and its dependencies.
+        commit: Commit of the gaug checkout, if any.
+        history: One row per epoch, if requested.
         warning: Why training stopped early, if something was wrong.
     """
 
@@ -77,7 +76,7 @@ def run_identity(
     run: int,
     gaug_version: str,
 ) -> str:
-    """Fingerprint of everything that decides the outcome of a run, on one machine.
+    """Fingerprint of everything that determines the result of a run, on one machine.
 
     Args:
         graph_hash: Fingerprint of nodes, edges, features and labels.
@@ -85,7 +84,7 @@ def run_identity(
         model: Name of the model.
         method: Name of the method.
         config: All settings, by group.
-        seed: Seed that the seeds of all runs derive from.
+        seed: Seed from which the seeds of all runs are derived.
         run: Number of the run.
         gaug_version: Version of this package.
     """

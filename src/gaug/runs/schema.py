@@ -1,7 +1,7 @@
-"""The tables of a store, and the steps that bring an older store up to date.
+"""The version of a store's tables, and the steps that upgrade an older store.
 
-A store says which version its tables have. `STEPS` leads from each version to the next; all steps
-that a store lacks are made in one transaction, so that it has either its old tables or the new.
+A store records the version of its tables. `STEPS` upgrades each version to the next; all missing
+steps are done in one transaction, so a store has either its old tables or the new ones.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class SchemaVersion(Base):
 
 
 def upgrade(connection: Connection, version: int) -> None:
-    """Bring the tables of a store from an older version up to date.
+    """Upgrade the tables of a store from an older version.
 
     Args:
-        connection: Within a transaction.
-        version: The version that the store has.
+        connection: A connection within a transaction.
+        version: Current version of the store.
     """
     for number in range(version, SCHEMA_VERSION):
         STEPS[number](connection)
@@ -42,8 +42,8 @@ def upgrade(connection: Connection, version: int) -> None:
 def _hide_test_scores(connection: Connection) -> None:
     """From 1 to 2: a run may have no test score yet; settings in American spelling.
 
-    The identity of a run no longer has the settings of the graph and the split, which their
-    fingerprints stand for, and the protocol says how the epoch was really chosen.
+    The identity of a run no longer contains the settings of graph and split, which their
+    fingerprints cover, and the protocol is how the epoch was actually selected.
     """
     from alembic.migration import MigrationContext  # slow to import, and rarely needed
     from alembic.operations import Operations
@@ -76,5 +76,5 @@ def _respelled(value: Any) -> Any:
     return _RESPELLED.get(value, value) if isinstance(value, str) else value
 
 
-#: What leads from each version to the next.
+#: Upgrade step from each version to the next.
 STEPS: dict[int, Callable[[Connection], None]] = {1: _hide_test_scores}

@@ -20,7 +20,7 @@ from gaug.errors import StoreError
 from gaug.runs.record import Base, RunRecord
 from gaug.runs.schema import SCHEMA_VERSION, SchemaVersion, upgrade
 
-# How long to look again while other processes make the same tables, and what they cause.
+# How long to retry while other processes create the same tables, and the errors they cause.
 _SECONDS_TO_OPEN = 10.0
 _CONTENTION = ("exist", "unique", "locked", "concurrently")
 
@@ -68,7 +68,7 @@ class Store:
         return record.id
 
     def set_test_score(self, record: RunRecord, score: float) -> None:
-        """Write down the test score of a run that was made while test labels were hidden."""
+        """Record the test score of a run with hidden test labels."""
         change = update(RunRecord).where(RunRecord.id == record.id).values(test_score=score)
         with self._guarded("written"), Session(self._engine) as session, session.begin():
             session.execute(change)
@@ -76,14 +76,14 @@ class Store:
 
     @property
     def database_url(self) -> str:
-        """The URL of the database with its password, for others who keep something beside it."""
+        """The URL of the database with its password, for other tables in the same database."""
         return self._engine.url.render_as_string(hide_password=False)
 
     def find(self, identities: list[str]) -> dict[str, RunRecord]:
-        """The newest record of each identity that is there."""
+        """The newest record of each known identity."""
         found: dict[str, RunRecord] = {}
         with self._guarded("read"), Session(self._engine) as session:
-            for start in range(0, len(identities), 500):  # databases bound a statement's length
+            for start in range(0, len(identities), 500):  # databases limit a statement's length
                 part = identities[start : start + 500]
                 query = select(RunRecord).where(RunRecord.identity.in_(part))
                 for record in session.scalars(query.order_by(RunRecord.id)):
@@ -92,7 +92,7 @@ class Store:
         return found
 
     def mean_seconds(self) -> dict[tuple[str, str, str], float]:
-        """What a run takes on average, by graph, model and method."""
+        """The mean time of a run, by graph, model and method."""
         kind = (RunRecord.graph, RunRecord.model, RunRecord.method)
         query = select(*kind, sqlalchemy.func.avg(RunRecord.seconds)).group_by(*kind)
         with self._guarded("read"), Session(self._engine) as session:
@@ -106,7 +106,7 @@ class Store:
             return records
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._engine.dispose()
 
     def _make_or_check_tables(self) -> None:
@@ -115,8 +115,8 @@ class Store:
             try:
                 return self._make_or_check_tables_once()
             except DBAPIError as error:
-                # Another process makes them at the same moment: look again. SQLite does not wait
-                # for a lock where that could be for ever, as when two processes switch to WAL.
+                # Another process creates them at the same moment: try again. SQLite does not wait
+                # for a lock if that could deadlock, as when two processes switch to WAL.
                 contended = any(words in str(error).lower() for words in _CONTENTION)
                 if not contended or time.monotonic() > patience:
                     raise
@@ -129,7 +129,7 @@ class Store:
                 f"The database {self.url} holds tables of something else.", topic="store"
             )
         if not set(Base.metadata.tables) <= tables:
-            # First what says that the others are ours, for whoever looks before all are there.
+            # First the table that identifies a store, in case another process looks meanwhile.
             Base.metadata.create_all(
                 self._engine, [Base.metadata.tables[SchemaVersion.__tablename__]]
             )
@@ -146,7 +146,7 @@ class Store:
             )
         if version is not None and version < SCHEMA_VERSION:
             with _exclusive(self._engine) as connection:
-                # Another process may have made the same steps meanwhile.
+                # Another process may have done the same steps meanwhile.
                 upgrade(connection, connection.scalars(select(SchemaVersion.version)).one())
 
     @contextlib.contextmanager
@@ -162,13 +162,13 @@ class Store:
 
 @contextlib.contextmanager
 def _exclusive(engine: sqlalchemy.Engine) -> Iterator[Connection]:
-    """A transaction that has the schema to itself, from its first statement on."""
+    """A transaction with exclusive access to the schema, from its first statement on."""
     if engine.dialect.name != "sqlite":
         with engine.begin() as connection:
             connection.execute(select(SchemaVersion.version).with_for_update())
             yield connection
         return
-    # Python's driver begins no transaction before statements that change tables.
+    # Python's driver starts no transaction before statements that change tables.
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         try:

@@ -12,7 +12,7 @@ from gaug.runs.record import RunRecord
 def summarize(records: Sequence[RunRecord]) -> dict[str, Any]:
     """Means and sample standard deviations over runs of one experiment, ready for JSON.
 
-    One run has no standard deviation: it is None then.
+    The standard deviation of a single run is None.
     """
     if not records:
         raise ValueError("There are no records to summarize.")
@@ -39,7 +39,7 @@ def summarize(records: Sequence[RunRecord]) -> dict[str, Any]:
 
 
 def warnings_of(records: Sequence[RunRecord]) -> list[str]:
-    """What a user should know of some of the runs, each with how many of them it is true of."""
+    """The distinct warnings of the runs, each with the number of runs it concerns."""
     told = [record.warning for record in records if record.warning]
     return [
         f"{told.count(warning)} of {len(records)} runs: {warning}"
@@ -57,6 +57,6 @@ def _deviation(values: Sequence[float]) -> float | None:
 
 
 def mean_and_spread(scores: Sequence[float]) -> str:
-    """For instance ``92.4 ± 1.3``; of a single score, the score alone."""
+    """For example ``92.4 ± 1.3``; only the score if there is a single one."""
     mean = f"{statistics.fmean(scores):.1f}"
     return mean if len(scores) == 1 else f"{mean} ± {spread(scores):.1f}"

@@ -1,1 +1,1 @@
-"""One file a table or figure of the paper: which runs it needs."""
+"""The tables and figures of the paper, one file each."""

@@ -1,9 +1,8 @@
-"""The engine of all studies: runs what the store lacks, and never gives up for one cell.
+"""The engine of all studies: runs what the store lacks, and continues when a cell fails.
 
-What is on record is taken over before anything is run. Then each cell is run once, which tells what
-a run of it takes, and then as often as it should be, the cheap cells first. Where the settings of a
-cell are open, a search on validation nodes settles them before. A cell that fails says so, and the
-others go on.
+Recorded runs are reused first. Then each cell is run once to measure the cost of a run, and then as
+often as required, cheap cells first. If the settings of a cell are open, a search on validation
+nodes chooses them first. A failed cell is marked, and the others continue.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from gaug.studies.study import Cell, CellResult
 SLOW_RUN_SECONDS = 60.0
 SLOW_RUNS = 10
 
-#: Told how much of the work is done, and how much there is.
+#: Called with the amount of work done and the total.
 OnWork = Callable[[float, float], None]
 
 
@@ -44,16 +43,16 @@ def run_cells(
     time_budget: float = math.inf,
     on_work: OnWork | None = None,
 ) -> list[CellResult]:
-    """Run what the store lacks, and give each cell with its runs.
+    """Run what the store lacks, and return each cell with its runs.
 
     Args:
-        cells: What is needed.
-        store: Where runs are looked up and written.
+        cells: The cells of the study.
+        store: Where runs are looked up and recorded.
         graphs: Where graphs come from.
         executor: Where to run; by default in this process.
-        trial_runs: Runs of each setting that a search tries.
-        time_budget: Seconds after which no more is run; what there is by then is given.
-        on_work: Called now and then with how much of the work is done.
+        trial_runs: Runs of each setting in a search.
+        time_budget: Seconds after which no new run starts; finished runs are returned.
+        on_work: Called regularly with the amount of work done.
     """
     work = _Work(cells, store, graphs, executor, trial_runs, time.monotonic() + time_budget)
     work.run(on_work or (lambda done, total: None))
@@ -61,7 +60,7 @@ def run_cells(
 
 
 class _Work:
-    """The cells of a study on their way to results."""
+    """The state of the cells of a study."""
 
     def __init__(
         self,
@@ -84,7 +83,7 @@ class _Work:
             cell.key: known.get(_kind(cell), estimated_seconds(cell.plan)) for cell in cells
         }
         self.runs_of = {cell.key: list(cell.runs) for cell in cells}
-        #: Runs that are done, those of trials included.
+        #: Number of finished runs, including those of trials.
         self.done = dict.fromkeys(self.found, 0.0)
 
     def run(self, on_work: OnWork) -> None:
@@ -101,7 +100,7 @@ class _Work:
             return
 
     def results(self) -> list[CellResult]:
-        """Each cell with what it has by now."""
+        """Each cell with its runs so far."""
         results = []
         for cell in self.cells:
             found = self.found[cell.key]
@@ -134,7 +133,7 @@ class _Work:
         self._change(cell, settings=grid.chosen, trials=len(grid.trials))
 
     def _run_settled(self, cells: Sequence[Cell]) -> None:
-        """Take over what is on record, run each cell once, and then all others."""
+        """Reuse recorded runs, run each cell once, and then run the rest."""
         for cell in cells:
             self._take_over(cell)
         self._run([cell for cell in cells if not self.found[cell.key].records], 1)
@@ -147,9 +146,9 @@ class _Work:
         self._run(sorted(cells, key=lambda cell: self.seconds[cell.key]))
 
     def _take_over(self, cell: Cell) -> None:
-        """Note the runs of a cell that are on record, whatever the time."""
+        """Add the recorded runs of a cell, regardless of the deadline."""
         if self.found[cell.key].failure is not None:
-            return  # of its search, so that there are no settings
+            return  # its search failed, so there are no settings
         plan = self._settled_plan(cell)
         try:
             placed = self.graphs.place(plan)
@@ -169,7 +168,7 @@ class _Work:
             self._add(cell, result)
 
     def _run(self, cells: Sequence[Cell], most: int | None = None) -> None:
-        """Run what cells lack, or so many of it at most."""
+        """Run the missing runs of cells, at most ``most`` of each."""
         by_request: dict[int, Cell] = {}
         requests = []
         for cell in cells:
@@ -207,11 +206,11 @@ class _Work:
         return cell.plan.with_settings([f"{name}={value}" for name, value in settings.items()])
 
     def _runs_of_trials(self, cell: Cell) -> int:
-        """Runs of each setting that a search tries for a cell."""
+        """Runs of each setting in the search of a cell."""
         return min(self.trial_runs, len(cell.runs))
 
     def _tell(self, under_way: float = 0.0) -> None:
-        """Tell how much is done, with the seconds of what is under way, and stop if it is time."""
+        """Report progress, including the seconds of unfinished runs, and stop at the deadline."""
         done, total = under_way, 0.0
         for cell in self.cells:
             trials = count_trials(cell.stages) * self._runs_of_trials(cell)
@@ -229,7 +228,7 @@ class _Work:
 
     def _fail(self, cell: Cell, error: GaugError) -> None:
         self._change(cell, failure=str(error))
-        self.done[cell.key] = math.inf  # nothing of it is left to do
+        self.done[cell.key] = math.inf  # nothing is left to do
 
     def _change(self, cell: Cell, **changes: object) -> None:
         self.found[cell.key] = dataclasses.replace(self.found[cell.key], **changes)  # type: ignore[arg-type]
@@ -240,7 +239,7 @@ class _OutOfTimeError(Exception):
 
 
 def _kind(cell: Cell) -> tuple[str, str, str]:
-    """What runs that take about as long have in common."""
+    """Key of runs that take about the same time."""
     graph = getattr(cell.plan.graph, "name", "a graph in memory")
     return graph, cell.plan.model.name, cell.plan.method.name
 

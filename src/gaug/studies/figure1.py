@@ -1,4 +1,4 @@
-"""The paper's figure 1: a GCN on the karate club, on its graph and on changed ones."""
+"""The paper's figure 1: a GCN on the karate club, on the original graph and on changed ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from gaug.training.config import TrainingConfig
 ADD_FRACTION = 0.2
 REMOVE_FRACTION = 0.1
 _TRAINING = TrainingConfig(epochs=100, selection="last")
-_CLASS_COLORS = ("#e69f00", "#009e73")  # told apart with any kind of color vision
+_CLASS_COLORS = ("#e69f00", "#009e73")  # distinguishable with any kind of color vision
 
 Change = Callable[[torch.Generator], GraphChange]
 
@@ -44,8 +44,8 @@ Change = Callable[[torch.Generator], GraphChange]
 class Figure1(Study):
     """A GCN with one labeled node per class on the karate club, with edges changed well and badly.
 
-    Each run draws the two labeled nodes and the changes anew, the same for all variants, and tests
-    on the other 32 nodes. There are no validation nodes, so the last epoch counts.
+    Each run redraws the two labeled nodes and the changes, the same for all variants, and tests on
+    the other 32 nodes. There are no validation nodes, so the last epoch is used.
     """
 
     name = "figure1"
@@ -53,7 +53,7 @@ class Figure1(Study):
     scope = STUDIES["figure1"].scope
 
     def cells(self, options: StudyOptions) -> list[Cell]:
-        """One for each variant, graph to test on, and run."""
+        """One cell per variant, test graph and run."""
         loaded = open_graph("karate")
         data = loaded.data
         changes = _changes(data, options.seed)
@@ -89,14 +89,14 @@ class Figure1(Study):
         runs = len(_scores(results, "Original", "original"))
         note = (
             "Test micro-F1 in percent, mean and sample standard deviation over"
-            f" {runs} run{'' if runs == 1 else 's'}; in brackets the paper's mean. One labeled node"
-            " per class, drawn anew in each run."
+            f" {runs} run{'' if runs == 1 else 's'}; in parentheses the paper's mean. One labeled"
+            " node per class, redrawn in each run."
         )
         header = ["graph", "tested on modified", "tested on original"]
         return Table(self.title, header, rows, [note, *_missing(results)])
 
     def variants(self, results: Sequence[CellResult]) -> list[dict[str, Any]]:
-        """The scores of each run, ready for JSON; unchanged, the graph is the modified one, too."""
+        """The scores of each run, ready for JSON; an unchanged graph counts as modified, too."""
         return [
             {
                 "graph": variant.lower(),
@@ -146,7 +146,7 @@ def _changes(data: Data, seed: int) -> dict[str, Change | None]:
     mender = GAugM(
         predictor="gae", add_fraction=ADD_FRACTION, remove_fraction=REMOVE_FRACTION, seed=seed
     )
-    # The same for all runs: an edge predictor does not see the labels that a run draws.
+    # The same for all runs: an edge predictor does not see the labels of a run.
     learned = mender.find_change(data).change
     return {
         "Original": None,
@@ -185,7 +185,7 @@ def _beside(results: Sequence[CellResult], variant: str, inference: str, paper: 
 
 
 def _failures(results: Sequence[CellResult]) -> dict[tuple[str, str], list[str]]:
-    """Why runs are missing, by variant and graph to test on."""
+    """Why runs are missing, by variant and test graph."""
     found: dict[tuple[str, str], list[str]] = {}
     for result in results:
         if result.failure:
@@ -194,7 +194,7 @@ def _failures(results: Sequence[CellResult]) -> dict[tuple[str, str], list[str]]
 
 
 def _missing(results: Sequence[CellResult]) -> list[str]:
-    """What could not be run, one sentence for each variant and graph to test on."""
+    """Missing runs, one sentence per variant and test graph."""
     return [
         f"{variant}, tested on the {inference} graph: {len(reasons)} runs are missing, the first"
         f" because: {reasons[0]}"

@@ -33,14 +33,14 @@ _PANELS = {
 
 
 class Figure2(Study):
-    """Edges added and removed on Cora, by a GAE and at random: what kind they are, and a GCN."""
+    """Edges added and removed on Cora, by a GAE and at random: their kinds, and a GCN's score."""
 
     name = "figure2"
     title = "Figure 2"
     scope = STUDIES["figure2"].scope
 
     def cells(self, options: StudyOptions) -> list[Cell]:
-        """A GCN on the graph after every step, from nothing to 100 percent of the edges."""
+        """A GCN on the graph after every step, from 0 to 100 percent of the edges."""
         found = []
         for action, predictor in _PANELS:
             for share in STEPS:

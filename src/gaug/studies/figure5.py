@@ -1,4 +1,4 @@
-"""The paper's figure 5: what GAug-O's graphs on Cora are made of, and how it learns."""
+"""The paper's figure 5: the edges of GAug-O's graphs on Cora, and its learning curves."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from gaug.studies.study import Cell, CellResult, Study, failures, paper_plan
 
 GRAPH = "cora"
 
-#: What is shown of each epoch, by its name in the history.
+#: Columns of the history that are shown.
 SHOWN = ("intra_share", "edges", "train_loss", "edge_loss", "val_score")
-# Epochs that the table has: the first ones, where most happens, and then fewer.
+# Epochs in the table, denser at the start, where most happens.
 _ROWS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200)
 
 #: For each name of `SHOWN`, one mean per epoch.
@@ -34,10 +34,10 @@ Curves = dict[str, list[float]]
 
 
 class Figure5(Study):
-    """What GAug-O's graphs on Cora are made of, epoch by epoch, and how it learns.
+    """The edges of GAug-O's graphs on Cora in each epoch, and its learning curves.
 
     Args:
-        epochs: Epochs of joint training; none is left out by early stopping.
+        epochs: Epochs of joint training, without early stopping.
     """
 
     name = "figure5"
@@ -48,7 +48,7 @@ class Figure5(Study):
         self.epochs = epochs
 
     def cells(self, options: StudyOptions) -> list[Cell]:
-        """A GCN by GAug-O, with its history."""
+        """A GCN with GAug-O, with its history."""
         source = self.scope.source_of_settings(options)
         settings = published_settings(GRAPH, "gcn", "gaug-o") if source == "published" else {}
         settings |= {"epochs": self.epochs, "patience": self.epochs}
@@ -100,7 +100,7 @@ class Figure5(Study):
         return Table(self.title, header, rows, [note, *failures(results)])
 
     def draw(self, results: Sequence[CellResult], graphs: Graphs, path: Path) -> None:
-        """Write the picture: the make-up of the sampled graphs, and losses with the score."""
+        """Write the picture: the edges of the sampled graphs, and losses with the score."""
         curves = self._curves(results)
         original = _original_counts(results, graphs)
         canvas, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
@@ -116,7 +116,7 @@ class Figure5(Study):
 
 
 def mean_curves(records: Sequence[RunRecord], epochs: int) -> Curves:
-    """For each name of `SHOWN` the mean over runs in each of the last epochs, joint training's."""
+    """For each name of `SHOWN`, the mean over runs in each epoch of joint training."""
     histories = [(record.history or [])[-epochs:] for record in records]
     return {
         name: [

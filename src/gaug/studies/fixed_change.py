@@ -1,4 +1,4 @@
-"""Training on a graph with a given change: the method of figures that compare changes."""
+"""Training on a graph with a given change, for figures that compare changes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class FixedChangeConfig(MethodConfig):
     name: ClassVar[str] = "fixed-change"
     title: ClassVar[str] = "fixed change"
 
-    change: str = setting("", "Fingerprint of the edges that are added and removed.")
+    change: str = setting("", "Fingerprint of the added and removed edges.")
     inference: str = setting(
         "modified", "Graph to predict on: modified or original.", choices=("modified", "original")
     )
 
 
 class FixedChange(Method[FixedChangeConfig]):
-    """Trains on the graph with a change that somebody else has found.
+    """Trains on the graph with a given change.
 
     Args:
-        change: What to add and remove.
+        change: Edges to add and remove.
         inference: ``modified`` or ``original``: the graph to predict on.
         options: Arguments of every method.
     """
@@ -50,7 +50,7 @@ class FixedChange(Method[FixedChangeConfig]):
 
     @property
     def is_custom(self) -> bool:
-        """Its settings do not say which edges are changed."""
+        """Whether settings alone do not describe it: they do not contain the changed edges."""
         return True
 
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:

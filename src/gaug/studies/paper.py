@@ -1,9 +1,9 @@
-"""Scores and settings as the paper and its authors published them, to stand beside ours.
+"""Scores and settings published by the paper and its authors, for comparison.
 
 They are in ``paper.json``. Source: Zhao et al., "Data Augmentation for Graph Neural Networks", AAAI
 2021, tables 2 and 3: mean and standard deviation of the test micro-F1 in percent over 30 runs;
 figure 1: means, tested on the modified and on the original graph. The settings of GAug-O are from
-github.com/zhao-tong/GAug, the best of each graph and model.
+github.com/zhao-tong/GAug, the best for each graph and model.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PATIENCE = 100
 
 
 def table2_score(graph: str, model: str, method: str) -> Score | None:
-    """Mean and deviation of a cell of table 2; None where the paper has no number.
+    """Mean and deviation of a cell of table 2; None if the paper has no number.
 
     >>> table2_score("cora", "gcn", "none")
     (81.6, 0.7)
@@ -44,7 +44,7 @@ def table2_score(graph: str, model: str, method: str) -> Score | None:
 
 
 def table3_score(variant: str, model: str) -> Score | None:
-    """Mean and deviation of a cell of table 3, the ablation on Cora; None where there is none.
+    """Mean and deviation of a cell of table 3, the ablation on Cora; None if there is none.
 
     >>> table3_score("rounding", "gcn")
     (82.5, 0.5)
@@ -70,7 +70,7 @@ def published_settings(graph: str, model: str, method: str) -> dict[str, Any]:
     if method != "gaug-o" or found is None:
         raise ConfigError(
             f"There are no published settings for {method} with {model} on {graph}."
-            " Have them chosen on validation nodes instead."
+            " Choose them on validation nodes instead."
         )
     return {**found, "patience": _PATIENCE, **of_model}
 

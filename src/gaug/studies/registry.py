@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyEntry:
-    """What is known of a study before it is imported.
+    """Information about a study that is available before it is imported.
 
     Attributes:
-        home: Where its class is, as ``module:name``.
-        scope: What it can be asked for.
+        home: Location of its class, as ``module:name``.
+        scope: Its options.
     """
 
     home: str
@@ -57,10 +57,10 @@ STUDIES: dict[str, StudyEntry] = {
 
 
 def find_study(name: str) -> StudyEntry:
-    """What is known of a study by its name.
+    """The entry of a study.
 
     Raises:
-        ConfigError: If there is none of that name.
+        ConfigError: If there is no study of that name.
     """
     if name not in STUDIES:
         raise unknown_name("table or figure", name, STUDIES)

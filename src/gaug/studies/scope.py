@@ -1,4 +1,4 @@
-"""What a study can be asked for, checked without PyTorch."""
+"""The options of a study, checked without PyTorch."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ SETTINGS = ("default", "published", "search")
 
 @dataclass(frozen=True)
 class StudyOptions:
-    """What is asked of a study.
+    """Options given to a study.
 
     Attributes:
-        runs: Number of runs of each cell; None for the study's own.
+        runs: Number of runs of each cell; None for the study's default.
         graphs: Only these graphs; None for all.
         models: Only these models; None for all.
         methods: Only these methods; None for all.
-        settings: Where settings come from, one of `SETTINGS`; None for the study's own way.
-        seed: Seed that the seeds of all runs derive from.
+        settings: Where settings come from, one of `SETTINGS`; None for the study's default.
+        seed: Seed from which the seeds of all runs are derived.
         root: The data root.
     """
 
@@ -43,14 +43,14 @@ class StudyOptions:
 
 @dataclass(frozen=True)
 class Scope:
-    """What a study has to choose from.
+    """What a study can be restricted to, and its defaults.
 
     Attributes:
-        graphs: The graphs that it can be restricted to; empty where it has but its own.
-        models: Likewise the models.
-        methods: Likewise the methods.
-        runs: Number of runs of each cell, where nobody says otherwise.
-        settings: Where settings may come from; the first is its own way.
+        graphs: Graphs that it can be restricted to; empty if there is no choice.
+        models: Likewise for models.
+        methods: Likewise for methods.
+        runs: Default number of runs of each cell.
+        settings: Where settings may come from; the first is the default.
         has_picture: Whether it can be drawn.
     """
 
@@ -62,11 +62,11 @@ class Scope:
     has_picture: bool = False
 
     def check(self, name: str, options: StudyOptions) -> None:
-        """Raise if something is asked that a study does not have.
+        """Raise if an option is not available in a study.
 
         Args:
             name: Name of the study.
-            options: What is asked of it.
+            options: Options given to it.
         """
         for kind in ("graphs", "models", "methods"):
             asked, known = getattr(options, kind), getattr(self, kind)
@@ -85,7 +85,7 @@ class Scope:
             )
 
     def chosen(self, options: StudyOptions, kind: str) -> tuple[str, ...]:
-        """The graphs, models or methods that are asked for."""
+        """The selected graphs, models or methods."""
         asked = getattr(options, kind)
         known: tuple[str, ...] = getattr(self, kind)
         return known if asked is None else tuple(asked)

@@ -1,4 +1,4 @@
-"""What a table or figure of the paper is: which runs it needs, and how it is drawn from records."""
+"""The base of tables and figures: the runs they need, and how records become numbers."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Cell:
     """Runs that a study needs: one number of a table, or one point of a figure.
 
     Attributes:
-        key: Its place in the study.
-        plan: What to run; settings that are searched are still open.
+        key: Its position in the study.
+        plan: What to run; searched settings are still open.
         runs: Numbers of the runs.
-        stages: What is searched on validation nodes first.
-        settings: What differs from the defaults, to be shown.
+        stages: Stages of a search on validation nodes, done first.
+        settings: Settings to show, where they differ from the defaults.
         keep_history: Whether records must have one row per epoch.
     """
 
@@ -46,11 +46,11 @@ class CellResult:
     """A cell with its runs.
 
     Attributes:
-        cell: Which cell.
+        cell: The cell.
         records: Its runs so far.
-        settings: What differs from the defaults, chosen or given.
-        trials: How many settings it was chosen from; 0 where it was not.
-        failure: Why there are fewer runs than there should be.
+        settings: Chosen or given settings that differ from the defaults.
+        trials: Number of settings tried in the search; 0 without a search.
+        failure: Why runs are missing.
     """
 
     cell: Cell
@@ -75,8 +75,8 @@ class Study(ABC):
 
     Attributes:
         name: Its name on the command line.
-        title: What it shows, in a line.
-        scope: What it can be asked for.
+        title: What it shows, in one line.
+        scope: Its options.
     """
 
     name: str
@@ -97,18 +97,18 @@ class Study(ABC):
         """
 
     def draw(self, results: Sequence[CellResult], graphs: Graphs, path: Path) -> None:
-        """Write its picture, where its scope says that it has one.
+        """Write its picture, if its scope has one.
 
         Args:
             results: Its cells with their runs.
             graphs: Where graphs come from.
-            path: Where to; the ending decides the format.
+            path: Output file; the extension determines the format.
         """
         raise NotImplementedError(f"{self.name} has no picture.")
 
 
 def failures(results: Sequence[CellResult]) -> list[str]:
-    """What could not be run, one sentence for each cell."""
+    """Failed cells, one sentence each."""
     return [
         f"{', '.join(map(str, result.cell.key))}: {result.failure}"
         for result in results
@@ -119,9 +119,9 @@ def failures(results: Sequence[CellResult]) -> list[str]:
 def paper_plan(
     graph: str, model: str, method: str, settings: Mapping[str, Any], options: StudyOptions
 ) -> Plan:
-    """A plan on a graph of the catalog, split as by the paper's authors where that is at hand.
+    """A plan on a graph of the catalog, with the split of the paper's authors if available.
 
-    Their splits are in the data folder (``splits/NAME.npz``); otherwise the graph's own is taken.
+    Their splits are in the data folder (``splits/NAME.npz``); otherwise the graph's own is used.
     """
     authors = data_root(options.root) / "splits" / f"{graph}.npz"
     split = str(authors) if authors.is_file() else find_entry(graph).split

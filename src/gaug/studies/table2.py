@@ -47,7 +47,7 @@ SEARCHES: dict[str, tuple[Stage, ...]] = {
                 ),
                 "allocation": ("global", "per-node"),
             },
-            # Additions alone: whether to remove edges as well is another question.
+            # Only additions: the second stage decides whether to remove edges, too.
             over=(
                 {"add_fraction": 0.1, "remove_fraction": 0.0},
                 {"add_fraction": 0.5, "remove_fraction": 0.0},
@@ -66,14 +66,14 @@ SEARCHES: dict[str, tuple[Stage, ...]] = {
 
 
 class Table2(Study):
-    """Every model and method on every graph, the paper's numbers beside ours."""
+    """Every model and method on every graph, with the paper's numbers next to ours."""
 
     name = "table2"
     title = "Table 2"
     scope = STUDIES["table2"].scope
 
     def cells(self, options: StudyOptions) -> list[Cell]:
-        """One for each graph, model and method; a method changes nothing for an MLP."""
+        """One per graph, model and method; methods do not apply to an MLP."""
         found = [
             self._cell(graph, model, method, options)
             for graph in self.scope.chosen(options, "graphs")
@@ -82,7 +82,7 @@ class Table2(Study):
             if model != "mlp" or method == "none"
         ]
         if not found:
-            raise ConfigError("No cell is chosen: an MLP uses no edges and has no methods.")
+            raise ConfigError("No cell is selected: an MLP uses no edges and has no methods.")
         return found
 
     def _cell(self, graph: str, model: str, method: str, options: StudyOptions) -> Cell:
@@ -122,7 +122,7 @@ def _scores(result: CellResult | None) -> Scores | None:
 
 
 def provenance(results: Sequence[CellResult]) -> list[str]:
-    """How many runs there are, and by which software they were made."""
+    """The number of runs, and the software versions."""
     records = [record for result in results for record in result.records]
     if not records:
         return []
@@ -131,14 +131,14 @@ def provenance(results: Sequence[CellResult]) -> list[str]:
     software = ", ".join(f"{name} {version}" for name, version in records[-1].versions.items())
     return [
         "Test micro-F1 in percent, mean and sample standard deviation over"
-        f" {' or '.join(map(str, counts))} run{'' if counts == [1] else 's'}; in brackets the"
-        " paper's mean. Epochs were chosen on validation nodes.",
+        f" {' or '.join(map(str, counts))} run{'' if counts == [1] else 's'}; in parentheses"
+        " the paper's mean. Epochs were selected on validation nodes.",
         f"Made on {newest:%Y-%m-%d} with {software}.",
     ]
 
 
 def _settings(results: Sequence[CellResult]) -> Table:
-    """Which settings each cell has, where they are not the defaults."""
+    """The settings of each cell that differ from the defaults."""
     rows = []
     for result in results:
         if not result.settings:

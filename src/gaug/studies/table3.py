@@ -26,7 +26,7 @@ VARIANTS = {
 
 
 class Table3(Study):
-    """GAug-O on Cora with a part left out, the paper's numbers beside ours."""
+    """GAug-O on Cora with a part left out, with the paper's numbers next to ours."""
 
     name = "table3"
     title = "Table 3"
@@ -69,11 +69,11 @@ class Table3(Study):
         runs = max(len(result.records) for result in results)
         notes = [
             f"Cora, test micro-F1 in percent, mean and sample standard deviation over {runs}"
-            f" run{'' if runs == 1 else 's'}; in brackets the paper's mean."
+            f" run{'' if runs == 1 else 's'}; in parentheses the paper's mean."
         ]
         if any("beta" in result.settings for result in results):
             notes.append(
-                "Settings are those that the paper's authors published for GAug-O, chosen by test"
+                "Settings were published by the paper's authors for GAug-O, who chose them by test"
                 " score."
             )
         header = ["variant", *map(MODELS.title, models)]
