@@ -67,7 +67,7 @@ def test_of_equal_ones_the_first_is_chosen():
 def test_nothing_above_no_augmentation():
     found = compared((NONE, (80.0,)), (FEATURES, (80.0,)))
     assert found.verdict() == (
-        "Nothing that was tried scored above no augmentation on the validation nodes."
+        "No trial scored above no augmentation on the validation nodes."
     )
     assert found.best is found.plain
     assert found.best_change.name == str(FEATURES)
@@ -76,7 +76,7 @@ def test_nothing_above_no_augmentation():
 
 def test_nothing_tried_to_its_end_but_no_augmentation():
     found = compared((NONE, (80.0,)))
-    assert found.verdict() == "Nothing was tried to its end but no augmentation."
+    assert found.verdict() == "Only the trial without augmentation was finished."
     assert found.best_change is None
     assert found.chosen is found.plain
 
