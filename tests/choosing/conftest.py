@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.runs.plan import Plan
 from gaug.training import run as training_run
 from gaug.training.loop import RunResult
@@ -73,7 +74,10 @@ def near(wanted: float) -> Score:
 
     def score(prepared: PreparedRuns, run: int) -> float:
         config = prepared.method.config
-        return 0.0 if config.name == "none" else 90 - 80 * abs(config.drop_fraction - wanted)
+        if config.name == "none":
+            return 0.0
+        assert isinstance(config, DropEdgeConfig)
+        return 90 - 80 * abs(config.drop_fraction - wanted)
 
     return score
 

@@ -26,6 +26,7 @@ from gaug.models.base import as_features
 from gaug.runs.plan import Plan
 from gaug.training.config import TrainingConfig
 from gaug.training.task import Task
+from tests.known import known
 
 PLAN = Plan.of("karate", settings=["epochs=3", "hidden=8"], seed=2)
 
@@ -89,8 +90,8 @@ def test_what_has_no_meaning_is_left_out_with_its_reason(cliques: Data):
     candidates = CandidateList(PLAN, task)
     names = proposed(candidates)
     assert [left.name for left in candidates.left_out] == [str(FEATURES), str(GAUG_O)]
-    assert "weights" in candidates.left_out[1].failure
-    assert "no two nodes have a feature in common" in candidates.left_out[0].failure
+    assert "weights" in known(candidates.left_out[1].failure)
+    assert "no two nodes have a feature in common" in known(candidates.left_out[0].failure)
     assert len(names) + len(candidates.left_out) == len(CANDIDATES)
     assert unsuitable(DROPEDGE, task) is None
 

@@ -61,6 +61,7 @@ def test_a_steady_gain_is_chosen_rather_than_a_higher_one_by_chance():
 
 def test_of_equal_ones_the_first_is_chosen():
     found = compared((NONE, (50.0,)), (SMOOTHED, (90.0,)), (FEATURES, (90.0,)))
+    assert found.best_change is not None
     assert found.chosen.name == found.best_change.name == str(SMOOTHED)
 
 
@@ -70,6 +71,7 @@ def test_nothing_above_no_augmentation():
         "No trial scored above no augmentation on the validation nodes."
     )
     assert found.best is found.plain
+    assert found.best_change is not None
     assert found.best_change.name == str(FEATURES)
     assert found.gain == 0
 

@@ -94,12 +94,14 @@ def test_trials_are_asked_for_in_batches_and_the_first_is_the_plan(store: Store)
 
 
 def test_a_proposal_has_the_settings_in_its_plan_and_within_what_is_searched():
+    predictors = SPACE["predictor"]
+    assert isinstance(predictors, tuple)
     for trial in finish(study_of(None, trials=30)):
         for name, value in trial.settings.items():
             assert getattr(trial.plan.method.config, name) == value
         assert 0 <= trial.settings["add_fraction"] <= 1
         assert 0 <= trial.settings["remove_fraction"] <= 0.8
-        assert trial.settings["predictor"] in SPACE["predictor"]
+        assert trial.settings["predictor"] in predictors
 
 
 def test_it_is_the_same_study_in_memory_and_in_a_store(store: Store):

@@ -17,7 +17,10 @@ from gaug.choosing.search import SearchResult, search_settings
 from gaug.choosing.trial import Trial
 from gaug.config import Span, searched_settings
 from gaug.data.config import SplitConfig
+from gaug.edge_predictors.config import GAEConfig
 from gaug.errors import ConfigError, TrainingError
+from gaug.methods.dropedge.config import DropEdgeConfig
+from gaug.methods.gaug_m.config import GAugMConfig
 from gaug.methods.registry import METHODS
 from gaug.runs.execute import execute
 from gaug.runs.executors import WorkerProcesses
@@ -42,6 +45,7 @@ def test_the_best_validation_score_is_found_and_chosen(scored, wanted: float) ->
     scored(near(wanted))
     result = search_settings(karate("dropedge"), trials=25, trial_runs=2)
     assert result.best.settings["drop_fraction"] == pytest.approx(wanted, abs=0.051)
+    assert isinstance(result.plan.method.config, DropEdgeConfig)
     assert result.plan.method.config.drop_fraction == result.best.settings["drop_fraction"]
     assert result.best == result.ranked()[0]
     assert result.comparison.gain > 0
@@ -92,15 +96,18 @@ def test_what_is_given_stays_and_the_rest_is_tried(scored) -> None:
     assert len(set(found.settings("predictor"))) > 2
     for trial in result.trials:
         method = trial.plan.method
+        assert isinstance(method.config, GAugMConfig)
         assert list(method.predictors) == [method.config.predictor]
         if "gae" in method.predictors:
-            assert method.predictors["gae"].embedding == 7
+            gae = method.predictors["gae"]
+            assert isinstance(gae, GAEConfig)
+            assert gae.embedding == 7
 
 
 def test_settings_that_cannot_be_run_are_told_and_passed_over(scored) -> None:
     def score(one: PreparedRuns, run: int) -> float:
         config = one.method.config
-        if config.name == "dropedge" and config.drop_fraction > 0.48:
+        if isinstance(config, DropEdgeConfig) and config.drop_fraction > 0.48:
             raise TrainingError("too much")
         return 10.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -151,7 +152,7 @@ def test_a_missing_number_is_the_mean_of_the_fit_not_of_the_graph_that_is_read(g
     edges = "source,target\na,b\nb,c\nc,a\nd,e\ne,f\nf,d\nc,d\n"
     labels = "node,club\na,x\nb,x\nc,x\nd,y\ne,y\nf,y\n"
 
-    def write(name: str, cells: dict[str, object]) -> Path:
+    def write(name: str, cells: Mapping[str, object]) -> Path:
         folder = tmp_path / name
         folder.mkdir()
         (folder / "edges.csv").write_text(edges)

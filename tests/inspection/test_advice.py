@@ -21,8 +21,10 @@ def evidence(
     guess: float = 25.0,
     nodes: int = 1000,
 ) -> Evidence:
-    scores = [ValidationScores((value,), nodes) for value in (features, edges, places, guess)]
-    return Evidence(*scores, homophily=homophily)
+    def scores(value: float) -> ValidationScores:
+        return ValidationScores((value,), nodes)
+
+    return Evidence(scores(features), scores(edges), scores(places), scores(guess), homophily)
 
 
 @pytest.mark.parametrize(

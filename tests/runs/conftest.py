@@ -9,6 +9,7 @@ import pytest
 
 from gaug.runs.store import Store
 from gaug.training import run as training_run
+from gaug.training.loop import train_run
 
 
 @pytest.fixture
@@ -21,7 +22,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The seeds of the runs that were trained, in a list that grows."""
     seeds: list[int] = []
-    train_run = training_run.train_run
 
     def counted(*arguments: Any, **options: Any) -> Any:
         seeds.append(arguments[5])

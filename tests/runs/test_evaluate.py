@@ -152,7 +152,7 @@ def test_a_name_a_loaded_graph_and_a_data_give_the_same(data: Data) -> None:
 
 def test_a_method_by_name_by_settings_and_as_an_object_is_one(data: Data) -> None:
     ways: list[Any] = ["dropedge", DropEdgeConfig(drop_fraction=0.3), DropEdge(drop_fraction=0.3)]
-    extra = [{"drop_fraction": 0.3}, {}, {}]
+    extra: list[dict[str, Any]] = [{"drop_fraction": 0.3}, {}, {}]
     results = [
         evaluate(data, method=way, runs=1, epochs=3, **more)
         for way, more in zip(ways, extra, strict=True)

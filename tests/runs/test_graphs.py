@@ -17,6 +17,7 @@ from gaug.runs import graphs as graphs_module
 from gaug.runs.execute import Request, execute_all
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
+from gaug.training.run import PreparedRuns
 from gaug.training.task import Task
 
 
@@ -62,13 +63,13 @@ def test_a_sum_of_predictors_takes_over_those_that_were_fitted_alone(calls):
 
 def test_a_method_is_prepared_once_for_plans_that_are_run_again(calls, monkeypatch):
     prepared: list[str] = []
-    prepare = graphs_module.PreparedRuns.prepare
+    prepare = PreparedRuns.prepare
 
     def counted(task: Task, model: Any, method: Any, *others: Any, **options: Any) -> Any:
         prepared.append(method.config.name)
         return prepare(task, model, method, *others, **options)
 
-    monkeypatch.setattr(graphs_module.PreparedRuns, "prepare", counted)
+    monkeypatch.setattr(PreparedRuns, "prepare", counted)
     plan = Plan.of("karate", method="gaug-m", settings=["predictor=ra", "epochs=1"])
     graphs = Graphs()
     for runs in ([0], [1, 2], [0]):

@@ -13,10 +13,11 @@ from torch_geometric.data import Data
 
 from gaug import DropEdge, GAugM, evaluate, load_graph, make_split, open_graph
 from gaug.data.config import SplitConfig
+from gaug.edge_predictors.config import GAEConfig
 from gaug.errors import ConfigError
 from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.methods.spec import MethodSpec
-from gaug.models.config import GCNConfig
+from gaug.models.config import GATConfig, GCNConfig
 from gaug.runs.execute import execute
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
@@ -126,6 +127,7 @@ def test_settings_may_be_a_dict():
 def test_a_method_object_brings_its_model_training_and_seed_unless_they_are_given():
     method = GAugM(predictor="ra", model="gat", heads=2, epochs=9, seed=3)
     plan = Plan.of("karate", method=method)
+    assert isinstance(plan.model.config, GATConfig)
     assert (plan.model.name, plan.model.config.heads) == ("gat", 2)
     assert (plan.training.epochs, plan.seed) == (9, 3)
     assert plan.method.instance is None  # its settings say all of it
@@ -144,7 +146,9 @@ def test_a_change_of_predictor_keeps_the_settings_of_those_that_stay():
     plan = karate("predictor=gae", "embedding=7", method="gaug-m")
     both = plan.with_settings(["predictor=gae+ra"])
     assert list(both.method.predictors) == ["gae", "ra"]
-    assert both.method.predictors["gae"].embedding == 7
+    gae = both.method.predictors["gae"]
+    assert isinstance(gae, GAEConfig)
+    assert gae.embedding == 7
     assert plan.with_settings(["predictor=ra"]).method.predictors.keys() == {"ra"}
 
 
@@ -152,7 +156,9 @@ def test_a_change_of_predictor_keeps_the_settings_of_those_that_stay():
 def test_the_predictor_decides_which_settings_there_are_wherever_it_stands(name):
     plan = karate("gae.embedding=7", f"{name}=gae+ra", method="gaug-m")
     assert list(plan.method.predictors) == ["gae", "ra"]
-    assert plan.method.predictors["gae"].embedding == 7
+    gae = plan.method.predictors["gae"]
+    assert isinstance(gae, GAEConfig)
+    assert gae.embedding == 7
     assert list(karate(f"{name}=jaccard", method="gaug-m").method.predictors) == ["jaccard"]
 
 

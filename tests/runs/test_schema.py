@@ -160,13 +160,14 @@ def test_its_tables_are_those_of_a_new_store(old: Path, tmp_path: Path):
         engine = sqlalchemy.create_engine(f"sqlite:///{path}")
         inspector = sqlalchemy.inspect(engine)
         columns = {
-            column["name"]: (str(column["type"]), column["nullable"], column["primary_key"])
+            column["name"]: (str(column["type"]), column["nullable"])
             for column in inspector.get_columns("runs")
         }
         indexes = {
             (one["name"], tuple(one["column_names"])) for one in inspector.get_indexes("runs")
         }
-        found.append((columns, indexes, sorted(inspector.get_table_names())))
+        key = inspector.get_pk_constraint("runs")["constrained_columns"]
+        found.append((columns, key, indexes, sorted(inspector.get_table_names())))
         engine.dispose()
     assert found[0] == found[1]
 

@@ -66,7 +66,7 @@ def test_a_label_is_predicted_where_its_logit_is_positive() -> None:
 def test_edges_within_and_between_classes_are_those_that_networkx_counts() -> None:
     data = planted_graph(SyntheticConfig(num_nodes=60, degree=5.0))
     counts = edge_counts(undirected_pairs(data.edge_index), data.y)
-    graph = networkx.Graph(data.edge_index.t().tolist())
+    graph: networkx.Graph = networkx.Graph(data.edge_index.t().tolist())
     networkx.set_node_attributes(graph, dict(enumerate(data.y.tolist())), "label")
     mixing = networkx.attribute_mixing_matrix(graph, "label", normalized=False)
     assert counts["edges"] == graph.number_of_edges()
