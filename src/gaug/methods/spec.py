@@ -100,6 +100,7 @@ class MethodSpec:
                 predictors=self.predictors,
             )
         method = copy.copy(self.instance)
+        method.config, method.predictors = self.config, dict(self.predictors)
         method.model = method.model if model is None else ModelSpec.of(model)
         method.training = training or method.training
         method.seed = seed

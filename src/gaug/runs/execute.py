@@ -249,7 +249,7 @@ class _Execution:
             model=plan.model.name,
             method=plan.method.name,
             protocol=plan.protocol,
-            config=plan.config,
+            config=placed.config,
             seed=plan.seed,
             run=run,
             versions=software_versions(),

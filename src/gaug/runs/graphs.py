@@ -19,6 +19,7 @@ from gaug.graph.fingerprint import graph_hash
 from gaug.provenance import software_versions
 from gaug.runs.plan import Plan
 from gaug.runs.record import run_identity
+from gaug.runs.user_code import user_code_fingerprint
 from gaug.training.run import PreparedRuns
 from gaug.training.task import Task
 
@@ -39,6 +40,7 @@ class PlacedPlan:
         graph_hash: Fingerprint of the graph.
         split: The training, validation and test nodes.
         task: The graph with its split, laid out, on its device.
+        config: All settings as plain values, with a fingerprint of user-defined code.
     """
 
     plan: Plan
@@ -46,6 +48,7 @@ class PlacedPlan:
     graph_hash: str
     split: Split
     task: Task
+    config: dict[str, Any]
 
     def identity(self, run: int) -> str:
         """The fingerprint in the record of a run."""
@@ -54,7 +57,7 @@ class PlacedPlan:
             split_hash=self.split.hash,
             model=self.plan.model.name,
             method=self.plan.method.name,
-            config=self.plan.config,
+            config=self.config,
             seed=self.plan.seed,
             run=run,
             gaug_version=software_versions()["gaug"],
@@ -111,7 +114,11 @@ class Graphs:
             lambda: Task.of(split.apply(data)).to(plan.device),
             data,
         )
-        return PlacedPlan(plan, loaded, digest, split, task)
+        config = plan.config
+        custom = [part for part in (plan.method.instance, plan.model.factory) if part is not None]
+        if custom:
+            config["user_code"] = user_code_fingerprint(*custom)
+        return PlacedPlan(plan, loaded, digest, split, task, config)
 
     def prepare(self, placed: PlacedPlan, *, hide_test: bool) -> PreparedRuns:
         """State shared by all runs of a plan, prepared once.

@@ -12,7 +12,7 @@ from sqlalchemy import JSON, DateTime, Float, Integer, LargeBinary, String
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 #: Settings that determine a run. Scaling and splitting of a graph are part of its fingerprints.
-_DECISIVE = ("model", "method", "predictors", "training", "threads", "device")
+_DECISIVE = ("model", "method", "predictors", "training", "threads", "device", "user_code")
 
 
 class Base(DeclarativeBase):
