@@ -67,9 +67,7 @@ def test_of_equal_ones_the_first_is_chosen():
 
 def test_nothing_above_no_augmentation():
     found = compared((NONE, (80.0,)), (FEATURES, (80.0,)))
-    assert found.verdict() == (
-        "No trial scored above no augmentation on the validation nodes."
-    )
+    assert found.verdict() == "No trial scored above no augmentation on the validation nodes."
     assert found.best is found.plain
     assert found.best_change is not None
     assert found.best_change.name == str(FEATURES)

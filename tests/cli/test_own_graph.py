@@ -25,7 +25,7 @@ def clubs(tmp_path: Path) -> Path:
     people = [f"p, {i}" for i in range(20)]
     edges = [(people[i], people[i // 10 * 10 + (i + 1) % 10]) for i in range(20)]
     edges.append((people[0], people[10]))
-    tables = {
+    tables: dict[str, list[tuple[object, ...]]] = {
         "edges": [("one", "other"), *edges],
         "features": [("who", "a", "b"), *((p, i // 10, i % 3) for i, p in enumerate(people))],
         "labels": [("who", "club"), *((p, "xy"[i // 10]) for i, p in enumerate(people))],

@@ -4,6 +4,7 @@ import dataclasses
 import json
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -30,12 +31,18 @@ HALF = SplitConfig(train_fraction=0.3, val_fraction=0.4)
 SHORT = TrainingConfig(epochs=25)
 
 
-def inspect(data: Data, **options: object) -> Inspection:
-    return gaug.inspect(data, **{"split_config": HALF, "training": SHORT, "runs": 2} | options)
+def inspect(data: Data, **options: Any) -> Inspection:
+    defaults: dict[str, Any] = {"split_config": HALF, "training": SHORT, "runs": 2}
+    return gaug.inspect(data, **defaults | options)
 
 
-def planted(**settings: object) -> Data:
-    defaults = {"num_nodes": 300, "num_classes": 3, "feature_density": 0.1, "degree": 6.0}
+def planted(**settings: Any) -> Data:
+    defaults: dict[str, Any] = {
+        "num_nodes": 300,
+        "num_classes": 3,
+        "feature_density": 0.1,
+        "degree": 6.0,
+    }
     return planted_graph(SyntheticConfig(**defaults | settings))
 
 

@@ -14,7 +14,9 @@ from gaug.report.inspection import draw_inspection, inspection_lines
 
 SHAPE = Shape(1200, 3400, True, 5.7, 4.5, 60, 7, 9, 1100, 20, 0.25)
 EVIDENCE = Evidence(
-    *(ValidationScores(values, 400) for values in ((80.0, 82.0), (60.0, 60.0), (30.0, 31.0))),
+    features=ValidationScores((80.0, 82.0), 400),
+    edges=ValidationScores((60.0, 60.0), 400),
+    places=ValidationScores((30.0, 31.0), 400),
     guess=ValidationScores((25.0,), 400),
 )
 BARE = Inspection("shops", SHAPE, [7, 3, 0, 2], remark="The graph has no labels.")

@@ -10,6 +10,7 @@ from gaug.runs.plan import Plan
 from gaug.studies.paper import TABLE2_GRAPHS, TABLE3_MODELS, published_settings
 from gaug.studies.scope import StudyOptions
 from gaug.studies.study import paper_plan
+from tests.known import known
 
 
 @pytest.mark.parametrize("graph", TABLE2_GRAPHS)
@@ -62,6 +63,6 @@ def test_gaug_o_reaches_the_papers_score_with_the_published_settings(
     """Table 2, GCN: 83.6 ± 0.5 and 61.4 ± 0.9; the mean of 3 runs within 2 points."""
     settings = published_settings(graph, "gcn", "gaug-o")
     plan = paper_plan(graph, "gcn", "gaug-o", settings, StudyOptions())
-    mean = statistics.fmean(record.test_score for record in execute(plan, runs=3))
+    mean = statistics.fmean(known(record.test_score) for record in execute(plan, runs=3))
     assert mean > original
     assert abs(mean - augmented) < 2
