@@ -92,7 +92,10 @@ class Config:
     def __post_init__(self) -> None:
         hints = typing.get_type_hints(type(self))
         for field in dataclasses.fields(self):
-            _check(field, hints[field.name], getattr(self, field.name))
+            value = getattr(self, field.name)
+            _check(field, hints[field.name], value)
+            if type(value) is int and int not in _alternatives(hints[field.name]):
+                object.__setattr__(self, field.name, float(value))  # 0 and 0.0 are the same
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as plain values, ready for JSON."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 from torch import nn
 
@@ -63,6 +65,30 @@ def test_attributes_and_source_change_it() -> None:
     methods = [GAugM(predictor=Degrees(scale)) for scale in (2.0, 2.0, 3.0)]
     same, again, other = (identity(method=method) for method in methods)
     assert same == again != other
+
+
+def test_a_fit_does_not_change_it() -> None:
+    predictor = Degrees(2.0)
+    before = user_code_fingerprint(predictor)
+    predictor.scale = 5.0  # as a fit might
+    assert user_code_fingerprint(predictor) == before
+
+
+def test_class_attributes_defaults_and_partials_change_it() -> None:
+    def sized(hidden: int) -> type:
+        return type("Net", (), {"hidden": hidden, "__module__": __name__})
+
+    def called(size: int = 4) -> int:
+        return size
+
+    def also_called(size: int = 400) -> int:
+        return size
+
+    also_called.__qualname__ = called.__qualname__
+    assert user_code_fingerprint(sized(4)) != user_code_fingerprint(sized(400))
+    assert user_code_fingerprint(called) != user_code_fingerprint(also_called)
+    four, more = functools.partial(called, 4), functools.partial(called, 5)
+    assert user_code_fingerprint(four) != user_code_fingerprint(more)
 
 
 def test_another_class_of_the_same_name_is_not_taken_for_it() -> None:

@@ -160,7 +160,7 @@ def auto(
     )
     graphs = Graphs()
     loaded = graphs.load(plan)
-    if split is None and split_config is None:
+    if split is None and plan.split_config == SplitConfig():
         masked = with_fitting_masks(loaded.data, seed=seed)
         plan = dataclasses.replace(plan, split=Split.of_masks(masked, "all labeled nodes"))
     with local_executor(workers) as executor:

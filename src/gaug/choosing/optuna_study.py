@@ -12,8 +12,10 @@ index is proposed again, with the same settings.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
+import time
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -26,14 +28,16 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
-from optuna.exceptions import ExperimentalWarning
+from optuna.exceptions import ExperimentalWarning, UpdateFinishedTrialError
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from optuna.trial import FrozenTrial, TrialState, create_trial
+from sqlalchemy.exc import SQLAlchemyError
 
 from gaug.choosing.engine import Proposer
 from gaug.choosing.scores import ValidationScores
 from gaug.choosing.trial import Trial
 from gaug.config import Searched
+from gaug.errors import StoreError, reason_of
 from gaug.runs.plan import Plan
 from gaug.runs.store import Store
 from gaug.seeding import run_seed
@@ -44,6 +48,8 @@ BATCH = 4
 _TRIALS_BEFORE_PRUNING = 5
 # Seconds between heartbeats, and after which a trial counts as lost.
 _HEARTBEAT, _GRACE = 60, 300
+# How long to try again while other processes make the same tables.
+_SECONDS_TO_OPEN = 20.0
 
 
 class OptunaStudy(Proposer):
@@ -102,7 +108,8 @@ class OptunaStudy(Proposer):
     def is_hopeless(self, trial: Trial, score: float) -> bool:
         """Whether the first run is below the median of the first runs of earlier batches."""
         number = self._owned[_index(trial)]
-        self.storage.set_trial_intermediate_value(number, 0, score)
+        with contextlib.suppress(UpdateFinishedTrialError):
+            self.storage.set_trial_intermediate_value(number, 0, score)
         asked = self._view(_index(trial) // BATCH * BATCH).ask()
         asked.report(score, step=0)
         return asked.should_prune()
@@ -111,20 +118,28 @@ class OptunaStudy(Proposer):
         """Store the result of a trial in the study."""
         number = self._owned.pop(_index(trial))
         if trial.scores is None:
-            self.storage.set_trial_user_attr(number, "failure", trial.failure)
-            self.storage.set_trial_state_values(number, TrialState.FAIL)
+            self._end(number, TrialState.FAIL, failure=trial.failure)
             return
-        self.storage.set_trial_user_attr(number, "val_scores", list(trial.scores.values))
-        self.storage.set_trial_user_attr(number, "nodes", trial.scores.num_nodes)
-        self.storage.set_trial_user_attr(number, "seconds", trial.seconds)
-        state = TrialState.PRUNED if trial.pruned else TrialState.COMPLETE
-        self.storage.set_trial_state_values(number, state, [trial.mean])
+        self._end(
+            number,
+            TrialState.PRUNED if trial.pruned else TrialState.COMPLETE,
+            trial.mean,
+            val_scores=list(trial.scores.values),
+            nodes=trial.scores.num_nodes,
+            seconds=trial.seconds,
+        )
 
     def release(self, trial: Trial) -> None:
         """Give a trial back, so that another process or a later start runs it."""
         number = self._owned.pop(_index(trial), None)
         if number is not None:
-            self.storage.set_trial_state_values(number, TrialState.FAIL)
+            self._end(number, TrialState.FAIL)
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether other processes are still running trials of this study."""
+        running = self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+        return any(t.user_attrs.get("index", self.trials) < self.trials for t in running)
 
     def results(self) -> list[Trial]:
         """All finished trials of the study, from any process, in the order of indices."""
@@ -143,7 +158,8 @@ class OptunaStudy(Proposer):
 
     def importances(self) -> dict[str, float]:
         """Importance of each setting for the score, adding up to 1; empty if unknown."""
-        done = [t for t in self._by_index().values() if t.state == TrialState.COMPLETE]
+        taken = {i: t for i, t in self._by_index().items() if i < self.trials}
+        done = [t for t in taken.values() if t.state == TrialState.COMPLETE]
         if len({t.value for t in done}) < 2:
             return {}
         view = optuna.create_study(direction="maximize")
@@ -198,7 +214,7 @@ class OptunaStudy(Proposer):
         number = self.storage.create_new_trial(self._study_id, begun)
         found = self.storage.get_trial(number)
         if self._by_index()[index].number != found.number:
-            self.storage.set_trial_state_values(number, TrialState.FAIL)
+            self._end(number, TrialState.FAIL)
             return None
         trial = self._trial(found)
         self._owned[index] = number
@@ -230,7 +246,16 @@ class OptunaStudy(Proposer):
                 number = self.storage.get_trial_id_from_study_id_trial_number(
                     self._study_id, trial.number
                 )
-                self.storage.set_trial_state_values(number, TrialState.FAIL)
+                self._end(number, TrialState.FAIL)
+
+    def _end(
+        self, number: int, state: TrialState, value: float | None = None, **attrs: Any
+    ) -> None:
+        """End a trial, unless another process took it for lost and has ended it."""
+        with contextlib.suppress(UpdateFinishedTrialError):
+            for name, attribute in attrs.items():
+                self.storage.set_trial_user_attr(number, name, attribute)
+            self.storage.set_trial_state_values(number, state, None if value is None else [value])
 
 
 def _index(trial: Trial) -> int:
@@ -244,11 +269,21 @@ def open_storage(store: Store | None) -> BaseStorage:
         return InMemoryStorage()
     url = store.database_url
     waits = {"connect_args": {"timeout": 30}} if url.startswith("sqlite") else {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ExperimentalWarning)
-        return RDBStorage(
-            url, engine_kwargs=waits, heartbeat_interval=_HEARTBEAT, grace_period=_GRACE
-        )
+    patience = time.monotonic() + _SECONDS_TO_OPEN
+    while True:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ExperimentalWarning)
+                return RDBStorage(
+                    url, engine_kwargs=waits, heartbeat_interval=_HEARTBEAT, grace_period=_GRACE
+                )
+        except (SQLAlchemyError, AssertionError, RuntimeError) as error:
+            # Other processes make the same tables at the same moment: look again.
+            if time.monotonic() > patience:
+                raise StoreError(
+                    f"The study in {store.url} cannot be opened: {reason_of(error)}", topic="store"
+                ) from error
+            time.sleep(0.1)
 
 
 class _Heart:
@@ -271,7 +306,8 @@ class _Heart:
     def _run(self) -> None:
         while not self._stopped.wait(_HEARTBEAT):
             for number in list(self._owned.values()):
-                self.beat(number)
+                with contextlib.suppress(Exception):  # a busy database: the next beat may do
+                    self.beat(number)
 
 
 def _this_process() -> dict[str, Any]:

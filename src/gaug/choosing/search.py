@@ -28,6 +28,9 @@ from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
 
+# How often to look whether other processes have finished their trials.
+_SECONDS_BETWEEN_LOOKS = 0.5
+
 
 @dataclass(frozen=True)
 class SearchResult:
@@ -187,7 +190,11 @@ def search_settings(
     study = OptunaStudy(plan, space, trials=trials, name=name, store=store)
     with contextlib.closing(study):
         before = len(study.results())
-        runner.run_all(study, None if on_trial is None else lambda done: on_trial(before + done))
+        tell = None if on_trial is None else lambda done: on_trial(before + done)
+        runner.run_all(study, tell)
+        while study.waits_for_others and time.monotonic() < deadline:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+            runner.run_all(study, tell)  # what another process has left behind
         comparison, importances = Comparison(plain, study.results()), study.importances()
     if comparison.best_change is None:
         reasons = [trial.failure for trial in comparison.left_out]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,6 +41,10 @@ class Adjacency:
         self._weight = weight
         self.is_symmetric = symmetric
         self._row_normalized: dict[float, SparseMatrix] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies: a thread may pickle it for a worker while another lays out more of it.
+        return {**self.__dict__, "_row_normalized": dict(self._row_normalized)}
 
     @classmethod
     def of(cls, data: Data) -> Adjacency:

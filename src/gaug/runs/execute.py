@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import math
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from typing import Any
 
 import torch
 
-from gaug.errors import ConfigError, GaugError
+from gaug.errors import ConfigError, GaugError, TrainingError
 from gaug.provenance import checkout_commit, software_versions
 from gaug.runs.cost import measured
 from gaug.runs.executors import Executor, OnProgress, OnShare, ThisProcess
@@ -22,6 +24,9 @@ from gaug.runs.store import Store
 from gaug.training.loop import apply_model
 from gaug.training.metrics import micro_f1_of_predictions
 from gaug.training.run import PreparedRuns
+
+# The widths of columns: SQLite takes longer texts, other databases do not.
+_LONGEST_NAME, _LONGEST_WARNING = 100, 500
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class RunJob:
     def __call__(self, on_share: OnShare) -> dict[str, Any]:
         """Train and evaluate once; returns the measured columns of a record."""
         epochs = self.prepared.max_epochs
-        with measured() as cost:
+        with _lack_of_memory_told(), measured() as cost:
             result = self.prepared.train(
                 self.run,
                 keep_history=self.keep_history,
@@ -71,8 +76,8 @@ class RunJob:
             "epochs": result.epochs,
             "seconds": cost.seconds,
             "peak_memory_mb": cost.peak_memory_mb,
-            "history": result.history if self.keep_history else None,
-            "warning": result.warning,
+            "history": _finite(result.history) if self.keep_history else None,
+            "warning": result.warning and result.warning[:_LONGEST_WARNING],
         }
 
 
@@ -119,10 +124,11 @@ def execute(
         hide_test=hide_test,
         on_progress=on_progress,
     )
-    for _, result in results:
-        if isinstance(result, GaugError):
-            raise result
-        records.append(result)
+    with contextlib.closing(results):
+        for _, result in results:
+            if isinstance(result, GaugError):
+                raise result
+            records.append(result)
     return sorted(records, key=lambda record: record.run)
 
 
@@ -217,8 +223,9 @@ class _Execution:
         """The runs of plans; each plan is prepared when its turn comes."""
         for request, placed, missing in waiting:
             try:
-                prepared = self.graphs.prepare(placed, hide_test=self.hide_test)
-                _lay_out(prepared)
+                with _lack_of_memory_told():
+                    prepared = self.graphs.prepare(placed, hide_test=self.hide_test)
+                    _lay_out(prepared)
             except GaugError as error:
                 self._ready.append((request, error))
                 continue
@@ -246,8 +253,8 @@ class _Execution:
             graph_hash=placed.graph_hash,
             split=placed.split.name,
             split_hash=placed.split.hash,
-            model=plan.model.name,
-            method=plan.method.name,
+            model=plan.model.name[:_LONGEST_NAME],
+            method=plan.method.name[:_LONGEST_NAME],
             protocol=plan.protocol,
             config=placed.config,
             seed=plan.seed,
@@ -305,3 +312,24 @@ def _lay_out(prepared: PreparedRuns) -> None:
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         model = prepared.build_model().to(task.labels.device)
         apply_model(model, task.features, task.adjacency)
+
+
+def _finite(history: list[dict[str, float]]) -> list[dict[str, Any]]:
+    """A history without infinite numbers and NaN, which JSON does not have."""
+    return [
+        {name: value if math.isfinite(value) else None for name, value in row.items()}
+        for row in history
+    ]
+
+
+@contextlib.contextmanager
+def _lack_of_memory_told() -> Iterator[None]:
+    """Turn a failed allocation into an error of this run, so that others go on."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+            raise TrainingError(
+                "There is not enough memory for this run. Try smaller settings or fewer workers."
+            ) from error
+        raise

@@ -113,6 +113,7 @@ class WorkerProcesses(Executor):
         pool = self._started()
         waiting = iter(jobs)
         free = list(range(len(self._signals.shares)))
+        self._signals.shares[:] = [0.0] * len(free)  # those of canceled jobs are left over
         pending: dict[Future[Any], tuple[Job[T], int]] = {}
         interrupts = _DeferredInterrupts()
         try:
@@ -123,10 +124,12 @@ class WorkerProcesses(Executor):
                         self._signals.shares[slot] = 0.0
                         with _interrupts_ignored():  # inherited by a new process
                             pending[pool.submit(_work, job, slot)] = (job, slot)
+                    interrupts.raise_if_asked()
                     if not pending:
                         return
                     finished, _ = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-                    for future in finished:
+                    # A broken pool breaks all that is pending: hand on what is whole first.
+                    for future in sorted(finished, key=_is_broken):
                         job, slot = pending.pop(future)
                         self._signals.shares[slot] = 0.0
                         free.append(slot)
@@ -134,6 +137,9 @@ class WorkerProcesses(Executor):
                     tell(sum(self._signals.shares))
                     interrupts.raise_if_asked()
         except BrokenProcessPool as error:
+            done = [future for future in pending if future.done() and not future.exception()]
+            for future in done:
+                yield pending[future][0], future.result()
             pending.clear()
             self.close()
             raise TrainingError(
@@ -169,10 +175,16 @@ class WorkerProcesses(Executor):
         if not pending:
             return
         self._signals.canceled.set()
-        for future in pending:
-            future.cancel()
-        wait(pending)
-        self._signals.canceled.clear()
+        try:
+            for future in pending:
+                future.cancel()
+            wait(pending)
+        finally:  # also after a second Ctrl-C
+            self._signals.canceled.clear()
+
+
+def _is_broken(future: Future[Any]) -> bool:
+    return isinstance(future.exception(), BrokenProcessPool)
 
 
 def _result(future: Future[Any]) -> Any:

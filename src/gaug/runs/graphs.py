@@ -132,6 +132,8 @@ class Graphs:
         def prepare() -> PreparedRuns:
             task = placed.task.without_test_labels() if hide_test else placed.task
             method = plan.method.build(model=plan.model, training=plan.training, seed=plan.seed)
+            if hide_test and method.looks_at_labels:
+                raise ConfigError(f"Method {plan.method.name} is a control and cannot be chosen.")
             return PreparedRuns.prepare(
                 task, plan.model, method, plan.training, seed=plan.seed, threads=plan.threads
             )

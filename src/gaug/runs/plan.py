@@ -116,8 +116,9 @@ class Plan:
             raise ConfigError(f"device must be one of {', '.join(DEVICES)}, got {device!r}.")
         if device is None:
             device = "cpu"
-            if hasattr(graph, "edge_index"):
-                device = str(graph.edge_index.device)
+            edges = getattr(graph, "edge_index", None)
+            if edges is not None:
+                device = str(edges.device)
         plan = cls(
             graph,
             ModelSpec.of("gcn" if model is None else model),

@@ -16,13 +16,13 @@ from sqlalchemy import Connection, event, select, update
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from gaug.errors import StoreError
+from gaug.errors import StoreError, reason_of
 from gaug.runs.record import Base, RunRecord
 from gaug.runs.schema import SCHEMA_VERSION, SchemaVersion, upgrade
 
 # How long to retry while other processes create the same tables, and the errors they cause.
 _SECONDS_TO_OPEN = 10.0
-_CONTENTION = ("exist", "unique", "locked", "concurrently")
+_CONTENTION = ("already exist", "unique", "locked", "concurrently")
 
 
 def default_store_url() -> str:
@@ -221,7 +221,7 @@ _HINTS = {
 
 
 def _reason(error: BaseException) -> str:
-    text = str(getattr(error, "orig", None) or error).splitlines()[0].rstrip(".")
+    text = reason_of(getattr(error, "orig", None) or error).rstrip(".")
     if isinstance(error, ModuleNotFoundError):
         return f"its driver is missing. Run 'pip install {error.name}'."
     hints = [hint for words, hint in _HINTS.items() if words in text]

@@ -6,10 +6,12 @@ attributes are part of a run's identity, so that a changed class is never taken 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import types
 import uuid
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,13 +23,22 @@ _DEEPEST = 8
 _KNOWN = ("builtins", "gaug", "torch", "torch_geometric", "numpy", "typing", "abc")
 
 
+_seen: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()
+
+
 def user_code_fingerprint(*objects: Any) -> str:
     """A short fingerprint of classes, functions and objects; a new one each time if unknown."""
-    digest = hashlib.sha256()
-    for part in objects:
-        for text in _parts(part, _DEEPEST):
-            digest.update(text)
-    return digest.hexdigest()[:12]
+    return hashlib.sha256(b"".join(map(_fingerprint, objects))).hexdigest()[:12]
+
+
+def _fingerprint(value: Any) -> bytes:
+    """The fingerprint of an object when it was first seen: a fit may change its attributes."""
+    if value not in _seen:
+        digest = hashlib.sha256()
+        for part in _parts(value, _DEEPEST):
+            digest.update(part)
+        _seen[value] = digest.digest()
+    return _seen[value]
 
 
 def _parts(value: Any, depth: int) -> Iterator[bytes]:
@@ -38,8 +49,12 @@ def _parts(value: Any, depth: int) -> Iterator[bytes]:
         yield value.tobytes()
     elif isinstance(value, type) or inspect.isroutine(value):
         yield from _code(value)
-        for cell in getattr(value, "__closure__", None) or ():
-            yield from _parts(cell.cell_contents, depth - 1)
+    elif depth <= 0:
+        yield type(value).__qualname__.encode()
+    elif isinstance(value, functools.partial):
+        yield from _parts((value.func, value.args, value.keywords), depth - 1)
+    elif isinstance(value, (set, frozenset)):
+        yield from _parts(sorted(map(repr, value)), depth - 1)
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _parts(item, depth - 1)
@@ -47,7 +62,7 @@ def _parts(value: Any, depth: int) -> Iterator[bytes]:
         for name, item in value.items():
             yield repr(name).encode()
             yield from _parts(item, depth - 1)
-    elif hasattr(value, "__dict__") and depth > 0:
+    elif hasattr(value, "__dict__"):
         yield from _code(type(value))
         yield from _parts(vars(value), depth - 1)
     else:
@@ -67,8 +82,15 @@ def _code(code: Any) -> Iterator[bytes]:
             yield name.encode()
             if inspect.isfunction(member):
                 yield from _code(member)
+            elif not name.startswith("__"):
+                yield from _parts(member, 2)
     else:
         yield from _compiled(getattr(code, "__code__", None))
+        defaults = (getattr(code, "__defaults__", None), getattr(code, "__kwdefaults__", None))
+        yield from _parts(defaults, 2)
+        for cell in getattr(code, "__closure__", None) or ():
+            if cell.cell_contents is not code and not isinstance(cell.cell_contents, type):
+                yield from _parts(cell.cell_contents, 2)
 
 
 def _compiled(code: Any) -> Iterator[bytes]:
@@ -81,4 +103,4 @@ def _compiled(code: Any) -> Iterator[bytes]:
         if isinstance(constant, types.CodeType):
             yield from _compiled(constant)
         else:
-            yield repr(constant).encode()
+            yield from _parts(constant, 2)

@@ -118,6 +118,9 @@ class Figure5(Study):
 def mean_curves(records: Sequence[RunRecord], epochs: int) -> Curves:
     """For each name of `SHOWN`, the mean over runs in each epoch of joint training."""
     histories = [(record.history or [])[-epochs:] for record in records]
+    histories = [history for history in histories if len(history) == epochs]  # others broke off
+    if not histories:
+        raise TrainingError("There is nothing to draw: no run has trained all epochs.")
     return {
         name: [
             statistics.fmean(_shown(history[epoch], name) for history in histories)

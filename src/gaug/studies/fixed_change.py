@@ -43,7 +43,7 @@ class FixedChange(Method[FixedChangeConfig]):
     def __init__(self, change: GraphChange, inference: str = "modified", **options: Any) -> None:
         digest = hashlib.sha256()
         for pairs in (change.added, change.removed):
-            digest.update(f"{pairs.sort(dim=1).values.tolist()}".encode())
+            digest.update(repr(sorted(map(tuple, pairs.t().tolist()))).encode())
         config = FixedChangeConfig(digest.hexdigest()[:12], inference)
         super().__init__(config, **options)
         self.change = change

@@ -88,7 +88,7 @@ class Scope:
         """The selected graphs, models or methods."""
         asked = getattr(options, kind)
         known: tuple[str, ...] = getattr(self, kind)
-        return known if asked is None else tuple(asked)
+        return known if asked is None else tuple(dict.fromkeys(asked))
 
     def run_numbers(self, options: StudyOptions) -> range:
         """The numbers of the runs of a cell."""
