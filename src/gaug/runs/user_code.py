@@ -49,6 +49,8 @@ def _parts(value: Any, depth: int) -> Iterator[bytes]:
         yield value.tobytes()
     elif isinstance(value, type) or inspect.isroutine(value):
         yield from _code(value)
+    elif value is None or isinstance(value, (str, bytes, bool, int, float, complex)):
+        yield repr(value).encode()
     elif depth <= 0:
         yield type(value).__qualname__.encode()
     elif isinstance(value, functools.partial):
