@@ -274,7 +274,7 @@ def test_when_the_time_is_over_what_is_there_is_drawn_and_the_rest_told(gaug, tm
     result = gaug(*both, "--runs", "2", "--data-root", tmp_path, "--time-budget", "1e-9")
     assert result.code == 0
     assert f"| GCN | original | {score:.1f} (81.6) |" in result.out
-    assert "| GAT | original | failed |" in result.out
+    assert "| GAT | original | missing |" in result.out
     assert "cora, gcn, none: 1 of 2 runs in the time given" in result.out
     assert "cora, gat, none: 0 of 2 runs in the time given" in result.out
 

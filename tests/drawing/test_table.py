@@ -47,7 +47,7 @@ def test_scores_read_as_mean_deviation_and_the_paper_s_mean():
     assert str(Scores([80.0], (81.6, None))) == "80.0 (81.6)"
     assert str(Scores([80.0, 80.0])) == "80.0 ± 0.0"
     assert str(Scores([], (81.6, 0.7))) == "–"
-    assert str(Scores([], failure="It broke.")) == "failed"
+    assert str(Scores([], failure="It broke.")) == "missing"
     assert str(Scores([80.0], failure="1 of 2 runs in the time given")) == "80.0"
 
 
@@ -59,7 +59,7 @@ def test_markdown_has_the_same_columns_in_every_row_and_every_field_in_its_place
     assert rows[1] == ["---"] * 3
     assert rows[2] == ["GCN", NASTY, "82.0 ± 2.8 (81.6)"]
     assert rows[3] == ["GAT", "two lines", "70.0"]
-    assert rows[4] == ["MLP", "12,345", "failed"]
+    assert rows[4] == ["MLP", "12,345", "missing"]
     assert rows[5] == ["JK-Net", "–", "–"]
     assert text.endswith("\n")
 

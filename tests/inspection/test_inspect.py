@@ -32,7 +32,10 @@ SHORT = TrainingConfig(epochs=25)
 
 
 def inspect(data: Data, **options: Any) -> Inspection:
-    defaults: dict[str, Any] = {"split_config": HALF, "training": SHORT, "runs": 2}
+    defaults: dict[str, Any] = {"training": SHORT, "runs": 2}
+    has_masks = isinstance(data, Data) and data.get("train_mask") is not None
+    if not has_masks and options.get("split", "stratified") == "stratified":
+        defaults["split_config"] = HALF  # of a split that is drawn
     return gaug.inspect(data, **defaults | options)
 
 

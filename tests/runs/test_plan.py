@@ -60,12 +60,11 @@ def test_a_split_by_masks_a_split_object_and_a_kind_have_one_identity():
 @pytest.mark.parametrize(
     "same",
     [
-        karate("labels_per_class=7"),  # a stratified split takes shares
         karate("feature_scaling=as-is"),  # what the features of this graph are by default
         Plan.of("karate", split="stratified", split_config=SplitConfig(0.2), settings=["epochs=5"]),
         karate(model=GCNConfig(), method=MethodSpec.of("none")),
     ],
-    ids=["labels_per_class", "feature_scaling", "split_config", "objects"],
+    ids=["feature_scaling", "split_config", "objects"],
 )
 def test_settings_that_do_not_change_the_result_do_not_change_the_identity(same):
     assert identity(same) == identity(karate())

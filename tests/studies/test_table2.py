@@ -150,7 +150,7 @@ def test_a_cell_that_failed_says_so_in_its_place_and_why_below():
     broken = result("cora", "gcn", "none")
     broken = CellResult(broken.cell, failure="There was not enough memory.")
     found = table(broken, result("ppi", "gcn", "none", 43.0))
-    assert rows(found) == [["GCN", "original", "failed", "43.0 (43.4)"]]
+    assert rows(found) == [["GCN", "original", "missing", "43.0 (43.4)"]]
     assert "cora, gcn, none: There was not enough memory." in found.notes
 
 

@@ -25,6 +25,7 @@ from gaug.data.source import GraphSource
 from gaug.data.splits import Split, make_split
 from gaug.data.tables.column_choice import ColumnChoice
 from gaug.data.tables.text_lines import plain_suffix
+from gaug.errors import ConfigError, DataError
 from gaug.graph.labels import num_classes
 from gaug.graph.valid import standardize
 
@@ -113,12 +114,48 @@ def split_graph(
         config: Fractions, counts and seed of the kinds that are drawn; a share of training nodes
             that is not set is the graph's default.
     """
-    kind = loaded.default_split if kind is None else kind
+    if kind is None:
+        _check_masks(loaded.data)
+        kind = loaded.default_split
+    _check_settings(kind, config or SplitConfig())
     if is_split_file(kind) and loaded.data.y is not None:
         return read_split_file(Path(kind), loaded.data, loaded.ids)
     if kind in ("random", "stratified"):
         config = (config or SplitConfig()).resolved(loaded.default_train_fraction)
     return make_split(loaded.data, kind, config)
+
+
+def _check_masks(data: Data) -> None:
+    """Raise if a graph has some of the three masks: nothing else should be taken for its split."""
+    given = [f"{part}_mask" for part in PARTS if data.get(f"{part}_mask") is not None]
+    missing = [f"{part}_mask" for part in PARTS if f"{part}_mask" not in given]
+    if given and missing:
+        raise DataError(
+            f"The graph has {' and '.join(given)} but no {' and '.join(missing)}. Give all three"
+            " masks, or name a split such as stratified."
+        )
+
+
+# The settings that each kind of split uses; a public split or a file uses none.
+_FRACTIONS = {"train_fraction", "val_fraction", "split_seed"}
+_USED = {
+    "random": _FRACTIONS,
+    "stratified": _FRACTIONS,
+    "per-class": {"labels_per_class", "val_fraction", "split_seed"},
+}
+
+
+def _check_settings(kind: str, config: SplitConfig) -> None:
+    """Raise if a setting was changed that this kind of split does not use."""
+    plain = SplitConfig()
+    for field in dataclasses.fields(config):
+        changed = getattr(config, field.name) != getattr(plain, field.name)
+        if changed and field.name not in _USED.get(kind, ()):
+            users = [name for name, used in _USED.items() if field.name in used]
+            raise ConfigError(
+                f"{field.name} has no effect on the split {kind!r}: it goes with split"
+                f" {' or '.join(users)}."
+            )
 
 
 def _numbered(name: str, data: Data, split: str, train_fraction: float) -> LoadedGraph:

@@ -39,7 +39,7 @@ class Scores:
     def __str__(self) -> str:
         """For example ``83.3 ± 0.7 (83.6)``."""
         if self.mean is None:
-            return "failed" if self.failure else "–"
+            return "missing" if self.failure else "–"
         deviation = "" if self.deviation is None else f" ± {self.deviation:.1f}"
         paper = "" if self.paper is None else f" ({self.paper[0]:.1f})"
         return f"{self.mean:.1f}{deviation}{paper}"

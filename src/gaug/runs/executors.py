@@ -143,8 +143,9 @@ class WorkerProcesses(Executor):
             pending.clear()
             self.close()
             raise TrainingError(
-                "A worker process ended unexpectedly, most likely for lack of memory. Finished runs"
-                " are kept. Try fewer workers."
+                "A worker process ended unexpectedly. Finished runs are kept. Either memory ran out"
+                " (try fewer workers), or this is a script without an"
+                " 'if __name__ == \"__main__\":' guard, which workers need."
             ) from error
         finally:
             self._cancel(pending)
