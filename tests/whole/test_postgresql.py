@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,14 +38,14 @@ def _as_somebody() -> list[str]:
 
 
 @pytest.fixture
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def database() -> Iterator[str]:
     """The URL of an empty database on a server of its own."""
     programs = _programs()
     if programs is None:
         pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     prefix = _as_somebody()
-    folder = Path(f"/tmp/gaug-postgresql-{os.getpid()}")
-    folder.mkdir()
+    # Not below pytest's folder, which only its owner may enter.
+    folder = Path(tempfile.mkdtemp(prefix="gaug-postgresql-"))
     if prefix:
         shutil.chown(folder, "postgres")
     with socket.socket() as probe:
@@ -93,3 +94,4 @@ def test_two_searches_at_once_share_a_study_and_no_trial_is_lost_or_doubled(data
     owners = {trial.user_attrs["owner"]["pid"] for trial in counted}
     assert owners == {process.pid for process in both}
     assert results[0]["study"] == results[1]["study"]
+    assert results[0]["trials"] == results[1]["trials"]
