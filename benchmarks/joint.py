@@ -63,7 +63,7 @@ def main() -> None:
             ModuleConfig(0.01, 5e-4),
             TrainingConfig(epochs=epochs),
             0,
-            on_epoch=lambda _: ends.append(time.perf_counter()),
+            on_progress=lambda _: ends.append(time.perf_counter()),
         )
         joint = ends[-epochs:]
         return [end - start for start, end in itertools.pairwise(joint)]

@@ -46,7 +46,7 @@ class Job:
                 ModuleConfig(0.01, 5e-4),
                 TrainingConfig(epochs=self.epochs),
                 run_seed(0, self.run),
-                on_epoch=lambda epoch: on_share(epoch / self.epochs),
+                on_progress=lambda now: on_share(now.epochs / self.epochs),
             )
         return {"test_score": result.test_score, "peak_memory_mb": peak_memory_mb()}
 

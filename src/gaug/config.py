@@ -65,6 +65,7 @@ def setting(
     within: Range | None = None,
     choices: Sequence[str] | None = None,
     search: Searched | None = None,
+    later: bool = False,
 ) -> Any:
     """A dataclass field with its help text and allowed values.
 
@@ -74,8 +75,16 @@ def setting(
         within: The allowed numbers.
         choices: The allowed strings.
         search: The values that a search tries; None: the setting is not searched.
+        later: Whether it was added after runs had been recorded without it. At its default such a
+            setting is no part of a run's identity, so that those runs are recognized.
     """
-    metadata = {"help": text, "within": within, "choices": choices, "search": search}
+    metadata = {
+        "help": text,
+        "within": within,
+        "choices": choices,
+        "search": search,
+        "later": later,
+    }
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -100,6 +109,16 @@ class Config:
     def to_dict(self) -> dict[str, Any]:
         """The settings as plain values, ready for JSON."""
         return dataclasses.asdict(self)
+
+    def identifying(self) -> dict[str, Any]:
+        """The settings that are part of a run's identity, as plain values."""
+        fields = dataclasses.fields(self)
+        unused = {
+            field.name
+            for field in fields
+            if field.metadata.get("later") and getattr(self, field.name) == field.default
+        }
+        return {name: value for name, value in self.to_dict().items() if name not in unused}
 
 
 @dataclass(frozen=True)
@@ -235,9 +254,9 @@ def _check(field: dataclasses.Field[Any], hint: Any, value: Any) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(f"{field.name} must be finite, got {value}.")
     within, choices = field.metadata.get("within"), field.metadata.get("choices")
-    if within is not None and value not in within:
+    if within is not None and number and value not in within:
         raise ConfigError(f"{field.name} must be {within}, got {value:g}.")
-    if choices is not None and value not in choices:
+    if choices is not None and isinstance(value, str) and value not in choices:
         raise ConfigError(
             f"Unknown {field.name} {value!r}. Choose from: {', '.join(sorted(choices))}."
         )

@@ -13,6 +13,7 @@ from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.runs.plan import Plan
 from gaug.training import run as training_run
 from gaug.training.loop import RunResult
+from gaug.training.progress import Progress
 from gaug.training.run import PreparedRuns
 
 #: The validation score of a run, from what is run and the number of the run.
@@ -50,8 +51,8 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> Callable[[Score], Scored]:
             task = prepared.task
             assert task.test_hidden, "who chooses trains without labels of test nodes"
             val_score = score(prepared, run)
-            if others.get("on_epoch") is not None:
-                others["on_epoch"](1)
+            if others.get("on_progress") is not None:
+                others["on_progress"](Progress(1, "epoch 1"))
             return RunResult(
                 val_score=val_score,
                 test_score=None,

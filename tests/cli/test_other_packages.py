@@ -28,11 +28,11 @@ class HalvedConfig(MethodConfig):
 
 
 class HalvedRun(AugmentedRun):
-    def training_graph(self, current, epoch):
+    def training_graph(self, current, batch, epoch):
         import torch
 
-        number = torch.rand(current.adjacency.num_pairs, generator=self.generator)
-        return current.adjacency.keep_pairs(number < self.kept_share)
+        number = torch.rand(batch.adjacency.num_pairs, generator=self.generator)
+        return batch.adjacency.keep_pairs(number < self.kept_share)
 
 
 class Halved(Method[HalvedConfig]):

@@ -14,6 +14,7 @@ from gaug.graph.adjacency import Adjacency
 from gaug.methods.registry import METHODS
 from gaug.methods.spec import MethodSpec
 from gaug.testing import check_method
+from gaug.training.batch import Batch
 from gaug.training.hooks import AugmentedRun, Round, Visible
 
 FEWER: dict[str, dict[str, Any]] = {
@@ -57,7 +58,7 @@ class Bad(Method[BadConfig]):
 
 
 class DrawsGlobally(AugmentedRun):
-    def training_graph(self, current: Round, epoch: int) -> Adjacency:
+    def training_graph(self, current: Round, batch: Batch, epoch: int) -> Adjacency:
         with torch.random.fork_rng():
             torch.seed()  # a new one each time
             return current.adjacency.keep_pairs(torch.rand(current.adjacency.num_pairs) > 0.5)
@@ -101,7 +102,7 @@ def test_a_method_that_reads_hidden_labels_is_found(monkeypatch: pytest.MonkeyPa
     )
 
     class ByLabels(AugmentedRun):
-        def training_graph(self, current: Round, epoch: int) -> Adjacency:
+        def training_graph(self, current: Round, batch: Batch, epoch: int) -> Adjacency:
             ends = self.visible.labels[current.adjacency.pairs]
             return current.adjacency.keep_pairs(ends[0] == ends[1])
 

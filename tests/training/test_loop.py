@@ -36,7 +36,9 @@ from gaug.models.base import Features, Linear
 from gaug.models.config import ModuleConfig
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult, Visible
-from gaug.training.loop import RunResult, classification_loss, train_run
+from gaug.training.batch import Batch
+from gaug.training.loop import RunResult, train_run
+from gaug.training.loss import classification_loss
 from gaug.training.metrics import micro_f1
 from gaug.training.task import Task
 from tests.known import known
@@ -219,7 +221,7 @@ class ScriptedRun(AugmentedRun):
         ]
         return rounds[self.asked - 1] if self.asked <= 2 else None
 
-    def training_graph(self, current: Round, epoch: int) -> Adjacency:
+    def training_graph(self, current: Round, batch: Batch, epoch: int) -> Adjacency:
         self.events.append(f"graph {self.asked}.{epoch}")
         return current.adjacency
 
@@ -324,7 +326,7 @@ def test_of_several_rounds_the_best_counts_or_the_last_where_the_last_epoch_does
 class ExplodingRun(AugmentedRun):
     explode_at: int
 
-    def training_graph(self, current: Round, epoch: int) -> Adjacency:
+    def training_graph(self, current: Round, batch: Batch, epoch: int) -> Adjacency:
         self.epoch = epoch
         return current.adjacency
 

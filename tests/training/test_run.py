@@ -170,7 +170,7 @@ def test_the_epochs_that_a_run_may_take_are_those_of_its_method(two_cliques: Dat
     for number, part in enumerate(("train", "val", "test")):
         two_cliques[f"{part}_mask"] = torch.arange(6) % 3 == number
     runs = prepared(Task.of(two_cliques), GAugM(predictor="ra"))
-    told: list[int] = []
-    result = runs.train(0, on_epoch=told.append)
+    told: list[float] = []
+    result = runs.train(0, on_progress=lambda now: told.append(now.epochs))
     assert told == [1, 2, 3]
     assert runs.max_epochs == result.epochs == 3

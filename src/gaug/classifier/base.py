@@ -22,10 +22,10 @@ from gaug.errors import DataError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.valid import standardize
 from gaug.models.base import as_features
+from gaug.models.calling import apply_model
 from gaug.models.spec import ModelSpec
 from gaug.provenance import software_versions
 from gaug.training.config import MethodConfig, TrainingConfig
-from gaug.training.loop import apply_model
 
 C = TypeVar("C", bound="NodeClassifier")
 

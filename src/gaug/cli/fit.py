@@ -118,7 +118,9 @@ def fit(
         run_progress(f"{loaded.name}, {plan}", epochs, quiet=quiet, unit="epochs") as move,
     ):
         data = nodes_of.apply(loaded.data).to(device)
-        fitted = estimator.fit(data, info=info, threads=threads, on_epoch=move)
+        fitted = estimator.fit(
+            data, info=info, threads=threads, on_progress=lambda now: move(now.epochs)
+        )
     seconds = time.perf_counter() - begun
     with writing("folder", out):
         fitted.save(out)

@@ -32,14 +32,22 @@ class Adjacency:
         weight: A weight for each entry, or None for ones; may carry gradient.  [nnz]
         symmetric: Whether pattern and weights are the same in both directions, which saves the
             backward pass a second layout.
+        outside: If it is a part of a larger graph: for each node, the sum of the weights of its
+            edges that lead out of it. They count in the GCN's degrees; None: there are none.  [N]
     """
 
     def __init__(
-        self, pattern: Pattern, weight: Tensor | None = None, *, symmetric: bool = False
+        self,
+        pattern: Pattern,
+        weight: Tensor | None = None,
+        *,
+        symmetric: bool = False,
+        outside: Tensor | None = None,
     ) -> None:
         self.pattern = pattern
         self._weight = weight
         self.is_symmetric = symmetric
+        self.outside = outside
         self._row_normalized: dict[float, SparseMatrix] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -78,7 +86,10 @@ class Adjacency:
     def to(self, device: torch.device | str) -> Adjacency:
         """The adjacency on another device."""
         weight = None if self.weight is None else self.weight.to(device)
-        return Adjacency(self.pattern.to(device), weight, symmetric=self.is_symmetric)
+        outside = None if self.outside is None else self.outside.to(device)
+        return Adjacency(
+            self.pattern.to(device), weight, symmetric=self.is_symmetric, outside=outside
+        )
 
     def to_data(self) -> Data:
         """Edges and weights of a symmetric adjacency as a valid graph: the inverse of `of`."""
@@ -129,6 +140,13 @@ class Adjacency:
         """
         return undirected_pairs(torch.stack([self.pattern.row, self.pattern.col]))
 
+    @cached_with_gradient
+    def strengths(self) -> Tensor:
+        """The sum of the weights of each node's edges.  [N]"""
+        if self.weight is None:
+            return self.pattern.crow.diff().float()
+        return self.weight.new_zeros(self.num_nodes).index_add(0, self.pattern.row, self.weight)
+
     @property
     def listed_pairs(self) -> Tensor | None:
         """The undirected edges if there is one list of them, otherwise None."""
@@ -138,7 +156,11 @@ class Adjacency:
         """The symmetric adjacency with only the undirected edges that a mask keeps.  keep: [E]"""
         entries = keep[self.pair_of_entry]
         weight = None if self.weight is None else self.weight[entries]
-        return Adjacency(self.pattern.select(entries, symmetric=True), weight, symmetric=True)
+        # Of the edges that lead out, as many are left as of the others.
+        share = keep.float().mean() if keep.numel() else 1.0
+        outside = None if self.outside is None else self.outside * share
+        pattern = self.pattern.select(entries, symmetric=True)
+        return Adjacency(pattern, weight, symmetric=True, outside=outside)
 
     def symmetric(self, h: Tensor) -> Tensor:
         r"""The GCN's rule, $\tilde D^{-1/2} (A + I) \tilde D^{-1/2} h$."""
@@ -193,7 +215,10 @@ class Adjacency:
     @cached_with_gradient
     def _symmetrically_normalized(self) -> SparseMatrix:
         pattern, weight = self.looped
-        scale = self._row_sums(weight).rsqrt()
+        degrees = self._row_sums(weight)
+        if self.outside is not None:
+            degrees = degrees + self.outside
+        scale = degrees.rsqrt()
         values = scale[pattern.row] * weight * scale[pattern.col]
         return SparseMatrix(pattern, values, values.detach() if self.is_symmetric else None)
 

@@ -150,6 +150,17 @@ class SparseMatrix:
         """The matrix on another device."""
         return SparseMatrix(self.pattern.to(device), self.values.to(device))
 
+    def rows(self, ids: Tensor) -> SparseMatrix:
+        """The matrix of some rows, in the order of the ids.  [n, columns]"""
+        pattern = self.pattern
+        starts = pattern.crow[ids]
+        crow = _row_starts(pattern.crow[ids + 1] - starts)
+        shift = torch.repeat_interleave(starts - crow[:-1], crow.diff())
+        entries = shift + torch.arange(shift.numel(), device=shift.device)
+        return SparseMatrix(
+            Pattern(crow, pattern.col[entries], pattern.num_cols), self.values[entries]
+        )
+
     def with_values(self, values: Tensor) -> SparseMatrix:
         """The same pattern with other values."""
         return SparseMatrix(self.pattern, values)

@@ -19,9 +19,10 @@ from gaug.edge_predictors.config import PredictorConfig
 from gaug.errors import ConfigError
 from gaug.methods.trained import Trained, summary_of
 from gaug.models.spec import Model, ModelSpec
+from gaug.training.checkpoint import Checkpoint
 from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.hooks import Augmentation
-from gaug.training.loop import OnEpoch
+from gaug.training.progress import OnProgress
 from gaug.training.run import PreparedRuns, computing_threads
 from gaug.training.task import Task
 
@@ -109,7 +110,8 @@ class Method(Augmentation, Generic[C, K]):
         *,
         info: GraphInfo | None = None,
         threads: int = 1,
-        on_epoch: OnEpoch | None = None,
+        on_progress: OnProgress | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> K:
         """Train once and return the fitted classifier.
 
@@ -124,16 +126,23 @@ class Method(Augmentation, Generic[C, K]):
                 or self-loops is converted to a valid one first, with a warning.
             info: Names of its nodes, classes and features, if any.
             threads: Number of threads; a different number may change the last digits.
-            on_epoch: Called with the number of epochs done so far.
+            on_progress: Called regularly with the epochs done so far and a note.
+            checkpoint: Where to save a training that takes long, and to go on from; None: nowhere.
         """
-        return self._classifier(self._train(data, info or GraphInfo(), threads, on_epoch))
+        graph_info = info or GraphInfo()
+        return self._classifier(self._train(data, graph_info, threads, on_progress, checkpoint))
 
     def _classifier(self, trained: Trained) -> K:
         """The classifier that results from a run of this method."""
         return cast("K", self.classifier_type(trained.fitted()))
 
     def _train(
-        self, data: Data, info: GraphInfo, threads: int, on_epoch: OnEpoch | None
+        self,
+        data: Data,
+        info: GraphInfo,
+        threads: int,
+        on_progress: OnProgress | None,
+        checkpoint: Checkpoint | None,
     ) -> Trained:
         if threads < 1:
             raise ConfigError(f"threads must be at least 1, got {threads}.")
@@ -149,7 +158,7 @@ class Method(Augmentation, Generic[C, K]):
             runs = PreparedRuns.prepare(
                 task, self.model, method, self.training, seed=self.seed, threads=threads
             )
-            result = runs.train(0, on_epoch=on_epoch)
+            result = runs.train(0, on_progress=on_progress, checkpoint=checkpoint)
         if result.warning:
             warnings.warn(result.warning, stacklevel=3)
         return Trained(task, method, result, summary_of(valid, task, result, info, self.seed))

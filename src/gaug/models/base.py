@@ -33,6 +33,12 @@ class GNN(nn.Module):
 
     config_type: ClassVar[type[ModelConfig]]
     uses_edges: ClassVar[bool] = True
+    config: ModelConfig
+
+    @property
+    def hops(self) -> int:
+        """How far away a node can be and still count: one hop per layer."""
+        return self.config.layers if self.uses_edges else 0
 
     def forward(
         self,

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from gaug.errors import ConfigError, GaugError, TrainingError
+from gaug.models.calling import apply_model
 from gaug.provenance import checkout_commit, software_versions
 from gaug.runs.cost import measured
 from gaug.runs.executors import Executor, OnProgress, OnShare, ThisProcess
@@ -21,7 +22,6 @@ from gaug.runs.plan import Plan
 from gaug.runs.predictions import pack_predictions, unpack_predictions
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
-from gaug.training.loop import apply_model
 from gaug.training.metrics import micro_f1_of_predictions
 from gaug.training.run import PreparedRuns
 
@@ -65,7 +65,7 @@ class RunJob:
             result = self.prepared.train(
                 self.run,
                 keep_history=self.keep_history,
-                on_epoch=lambda epoch: on_share(min(epoch / epochs, 1.0)),
+                on_progress=lambda now: on_share(min(now.epochs / epochs, 1.0)),
             )
         hidden = self.prepared.task.test_hidden
         return {

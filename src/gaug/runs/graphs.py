@@ -40,7 +40,7 @@ class PlacedPlan:
         graph_hash: Fingerprint of the graph.
         split: The training, validation and test nodes.
         task: The graph with its split, laid out, on its device.
-        config: All settings as plain values, with a fingerprint of user-defined code.
+        user_code: Fingerprint of user-defined code, if there is any.
     """
 
     plan: Plan
@@ -48,7 +48,12 @@ class PlacedPlan:
     graph_hash: str
     split: Split
     task: Task
-    config: dict[str, Any]
+    user_code: str | None = None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """All settings as plain values, with the fingerprint of user-defined code."""
+        return self._with_user_code(self.plan.config)
 
     def identity(self, run: int) -> str:
         """The fingerprint in the record of a run."""
@@ -57,11 +62,14 @@ class PlacedPlan:
             split_hash=self.split.hash,
             model=self.plan.model.name,
             method=self.plan.method.name,
-            config=self.config,
+            config=self._with_user_code(self.plan.identifying),
             seed=self.plan.seed,
             run=run,
             gaug_version=software_versions()["gaug"],
         )
+
+    def _with_user_code(self, config: dict[str, Any]) -> dict[str, Any]:
+        return config if self.user_code is None else {**config, "user_code": self.user_code}
 
 
 class Graphs:
@@ -114,11 +122,9 @@ class Graphs:
             lambda: Task.of(split.apply(data)).to(plan.device),
             data,
         )
-        config = plan.config
         custom = [part for part in (plan.method.instance, plan.model.factory) if part is not None]
-        if custom:
-            config["user_code"] = user_code_fingerprint(*custom)
-        return PlacedPlan(plan, loaded, digest, split, task, config)
+        code = user_code_fingerprint(*custom) if custom else None
+        return PlacedPlan(plan, loaded, digest, split, task, code)
 
     def prepare(self, placed: PlacedPlan, *, hide_test: bool) -> PreparedRuns:
         """State shared by all runs of a plan, prepared once.

@@ -8,7 +8,7 @@ reads no graph, so mistakes are reported before anything heavy is imported.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
@@ -181,14 +181,22 @@ class Plan:
     @property
     def config(self) -> dict[str, Any]:
         """All settings as plain values, as in a record."""
-        predictors = {name: part.to_dict() for name, part in self.method.predictors.items()}
+        return self._settings(Config.to_dict)
+
+    @property
+    def identifying(self) -> dict[str, Any]:
+        """The settings that are part of a run's identity, as plain values."""
+        return self._settings(Config.identifying)
+
+    def _settings(self, values_of: Callable[[Config], dict[str, Any]]) -> dict[str, Any]:
+        predictors = {name: values_of(part) for name, part in self.method.predictors.items()}
         return {
-            "model": self.model.config.to_dict(),
-            "method": self.method.config.to_dict(),
+            "model": values_of(self.model.config),
+            "method": values_of(self.method.config),
             **({"predictors": predictors} if predictors else {}),
-            "training": self.training.to_dict(),
-            "data": self.data.to_dict(),
-            "split": self.split_config.to_dict(),
+            "training": values_of(self.training),
+            "data": values_of(self.data),
+            "split": values_of(self.split_config),
             "threads": self.threads,
             "device": self.device,
         }

@@ -68,7 +68,11 @@ class _Run(AugmentedRun):
         self.tested = modified if inference == "modified" else visible.adjacency
 
     def next_round(self, previous: RoundResult | None) -> Round | None:
-        return Round(self.tested) if previous is None else None
+        return Round(self.tested, self.modified) if previous is None else None
 
-    def training_graph(self, current: Round, epoch: int) -> Adjacency:
-        return self.modified
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def known_graphs(self) -> dict[str, Adjacency]:
+        return {**super().known_graphs, "modified": self.modified}

@@ -51,6 +51,11 @@ class Flaw:
         cls, loss: float, extra: float, epoch: int, current: Round, run: AugmentedRun
     ) -> Flaw:
         """An infinite or NaN loss in an epoch."""
+        if current.method_alone:
+            return cls(
+                f"The loss of the method alone became {extra} in epoch {epoch}",
+                f"Try a lower {run.rate_setting}.",
+            )
         where = f"epoch {epoch}{' of pretraining' if current.pretraining else ''}"
         parts = f"classification {loss:g}" + (f", method {extra:g}" if extra != 0 else "")
         rates = [] if math.isfinite(extra) else [run.rate_setting]

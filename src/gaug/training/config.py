@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gaug.config import Config, NamedConfig, Range, setting
 from gaug.edge_predictors.config import PredictorConfig
+from gaug.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,40 @@ class TrainingConfig(Config):
         "Epoch to keep: the best on the validation nodes, or the last.",
         choices=("validation", "last"),
     )
+    batch_size: int | str | None = setting(
+        None,
+        "Training nodes per step, or auto: as many as memory allows. None: the whole graph at once.",
+        within=Range(1),
+        choices=("auto",),
+        later=True,
+    )
+    fanout: int | None = setting(
+        None,
+        "Neighbors of a node that a batch follows at most, drawn anew for each batch; None: all.",
+        within=Range(1),
+        later=True,
+    )
+    batch_hops: int | None = setting(
+        None,
+        "Hops around its training nodes that a batch holds. None: the number of layers.",
+        within=Range(0),
+        later=True,
+    )
+    validate_every: int | None = setting(
+        None,
+        "Epochs from one validation to the next. None: 1, or in mini-batches as many as keep"
+        " validation cheaper than training, at most 10.",
+        within=Range(1),
+        later=True,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("fanout", "batch_hops"):
+            if getattr(self, name) is not None and self.batch_size is None:
+                raise ConfigError(
+                    f"{name}={getattr(self, name)} is a setting of mini-batches: set batch_size, too."
+                )
 
 
 @dataclass(frozen=True)
@@ -32,3 +67,7 @@ class MethodConfig(NamedConfig):
     def predictor_configs(self) -> dict[str, PredictorConfig]:
         """The default settings of the edge predictors that are named here, by name."""
         return {}
+
+    def resolved(self, num_nodes: int) -> MethodConfig:  # noqa: ARG002 – for those that depend on it
+        """The settings for a graph of this size, with every ``auto`` that depends on it decided."""
+        return self

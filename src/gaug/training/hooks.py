@@ -4,11 +4,12 @@ Every method trains in the same loop, so comparisons are fair. This module defin
 needs from a method; the methods are in `gaug.methods`. A method is an `Augmentation`: `prepare`
 learns from the graph once what all runs share, and `start` opens one run. Within a run, training
 proceeds in rounds. A round trains the classifier, with early stopping, on graphs that the method
-provides, one per epoch, and then asks the method for the next round:
+provides, one per step, and then asks the method for the next round. A step is an epoch, or with
+mini-batches a batch of it (`gaug.training.batches`):
 
 - no augmentation, DropEdge, GAug-M: one round;
-- GAug-O: a round of pretraining on the original graph, then one that keeps the weights and trains
-  on sampled graphs with an extra loss;
+- GAug-O: a round in which its predictor trains alone, one of pretraining on the original graph,
+  then one that keeps the weights and trains on sampled graphs with an extra loss;
 - AdaEdge: a round for each change of the graph, while validation improves;
 - BGCN: a round on the original graph, then one for each sampled graph; predictions are averaged.
 
@@ -21,15 +22,17 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from gaug.graph.adjacency import Adjacency
 from gaug.models.base import Features
+from gaug.pairs.ranking import OnShare
+from gaug.training.batch import Batch
 from gaug.training.config import MethodConfig
 
 
@@ -58,18 +61,23 @@ class Round:
     """One stretch of training.
 
     Attributes:
-        adjacency: The graph for inference, and for training unless the method provides another.
+        adjacency: The graph for inference.
+        trained_on: The graph that batches are taken from; None: the one for inference.
         epochs: Maximum number of epochs. None means that of the training settings, which the loop
             fills in before training.
         keep_weights: Whether to continue with the weights of the previous round; the optimizer is
             reset either way.
         pretraining: Whether to train all epochs and keep the last weights instead of the best.
+        method_alone: Whether only the method trains, by its extra loss. There is no classifier
+            then, and nothing is chosen.
     """
 
     adjacency: Adjacency
+    trained_on: Adjacency | None = None
     epochs: int | None = None
     keep_weights: bool = False
     pretraining: bool = False
+    method_alone: bool = False
 
 
 class Predict(Protocol):
@@ -120,13 +128,10 @@ class AugmentedRun:
     Attributes:
         warning: What users should know about this run, for instance that no edge was changed.
         rate_setting: The setting to lower if the method's loss is not finite.
-        tell_epoch: Progress callback, set by the loop. Call it after each epoch in which the
-            method trains its own model.
     """
 
     warning: str | None = None
     rate_setting: str = "learning rate of the method"
-    tell_epoch: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, visible: Visible, generator: torch.Generator) -> None:
         self.visible = visible
@@ -136,12 +141,12 @@ class AugmentedRun:
         """The next round, or None when training is over."""
         return Round(self.visible.adjacency) if previous is None else None
 
-    def training_graph(self, current: Round, epoch: int) -> Adjacency:
-        """The graph to train on in this epoch."""
-        return current.adjacency
+    def training_graph(self, current: Round, batch: Batch, epoch: int) -> Adjacency:
+        """The graph to train on in this step, between the nodes of the batch."""
+        return batch.adjacency
 
     def extra_loss(self) -> Tensor | None:
-        """A term that is added to the classification loss of this epoch."""
+        """A term that is added to the classification loss of this step."""
         return None
 
     def after_step(self) -> None:
@@ -153,6 +158,28 @@ class AugmentedRun:
     def log(self) -> dict[str, float]:
         """What to add to this epoch's history besides losses and scores."""
         return {}
+
+    def state(self) -> dict[str, Any] | None:
+        """What a checkpoint must hold to go on with this run later, besides the random stream.
+
+        A dictionary of numbers, strings, tensors, lists and dictionaries. None means that this run
+        cannot be saved: after an interruption it starts from the beginning. A subclass that has no
+        more to tell returns an empty dictionary.
+        """
+        return {} if type(self) is AugmentedRun else None
+
+    def restore(self, state: dict[str, Any], results: Sequence[RoundResult]) -> None:
+        """Go on from what `state` returned.
+
+        Args:
+            state: The state.
+            results: The rounds that were finished by then.
+        """
+
+    @property
+    def known_graphs(self) -> dict[str, Adjacency]:
+        """Graphs that every start of this run has, which a checkpoint need not hold, by name."""
+        return {"original": self.visible.adjacency}
 
     def combine(self, results: Sequence[RoundResult]) -> Tensor:
         """Class probabilities of the run: by default those of the best round.  [N, C]"""
@@ -180,8 +207,16 @@ class Augmentation(ABC):
         """Maximum number of epochs in all rounds of a run, for showing progress."""
         return training_epochs
 
-    def prepare(self, visible: Visible, seed: int) -> Augmentation:
-        """Learn what all runs share, and return self."""
+    def prepare(
+        self, visible: Visible, seed: int, *, on_share: OnShare | None = None
+    ) -> Augmentation:
+        """Learn what all runs share, and return self.
+
+        Args:
+            visible: What the method may see.
+            seed: Seed of everything that is random.
+            on_share: Called with the share of the work done so far, if it takes long.
+        """
         return self
 
     @abstractmethod

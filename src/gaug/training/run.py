@@ -15,11 +15,15 @@ from torch import Tensor, nn
 
 from gaug.errors import ConfigError, reason_of
 from gaug.graph.sparse import SparseMatrix
+from gaug.models.calling import apply_model
 from gaug.models.spec import ModelSpec
+from gaug.pairs.ranking import OnShare
 from gaug.seeding import run_seed
+from gaug.training.checkpoint import Checkpoint
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation
-from gaug.training.loop import OnEpoch, RunResult, apply_model, train_run
+from gaug.training.loop import RunResult, train_run
+from gaug.training.progress import OnProgress
 from gaug.training.task import Task
 
 
@@ -53,6 +57,7 @@ class PreparedRuns:
         *,
         seed: int = 0,
         threads: int = 1,
+        on_share: OnShare | None = None,
     ) -> PreparedRuns:
         """Let a method learn what all runs share.
 
@@ -63,11 +68,13 @@ class PreparedRuns:
             training: Settings of the loop.
             seed: Seed that the seeds of all runs derive from.
             threads: Threads of each run.
+            on_share: Called with the share of the work done so far, if it takes long.
         """
         if threads < 1:
             raise ConfigError(f"threads must be at least 1, got {threads}.")
         check_model(model, task)
-        prepared = method.prepare(task.visible(all_labels=method.looks_at_labels), seed)
+        visible = task.visible(all_labels=method.looks_at_labels)
+        prepared = method.prepare(visible, seed, on_share=on_share)
         return cls(task, model, prepared, training, seed, threads)
 
     @property
@@ -80,14 +87,20 @@ class PreparedRuns:
         return self.model.build(self.task.in_features, self.task.num_classes)
 
     def train(
-        self, run: int, *, keep_history: bool = False, on_epoch: OnEpoch | None = None
+        self,
+        run: int,
+        *,
+        keep_history: bool = False,
+        on_progress: OnProgress | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> RunResult:
         """Train and evaluate once.
 
         Args:
             run: Number of the run, which decides its seed.
             keep_history: Whether to keep one row per epoch.
-            on_epoch: Called with the number of epochs done so far.
+            on_progress: Called regularly.
+            checkpoint: Where to save a run that takes long, and to go on from; None: nowhere.
         """
         with computing_threads(self.threads):
             return train_run(
@@ -98,7 +111,8 @@ class PreparedRuns:
                 self.training,
                 run_seed(self.seed, run),
                 keep_history=keep_history,
-                on_epoch=on_epoch,
+                on_progress=on_progress,
+                checkpoint=checkpoint,
             )
 
 

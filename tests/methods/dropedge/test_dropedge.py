@@ -20,6 +20,7 @@ from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Round
 from gaug.training.loop import RunResult, train_run
 from gaug.training.task import Task
+from tests.batch_of import whole_batch
 
 
 @given(st.integers(1, 200), st.floats(0, 0.99), st.integers(0, 1000))
@@ -56,7 +57,7 @@ def test_each_epoch_trains_on_a_new_symmetric_part_of_the_graph(task: Task) -> N
     original = {tuple(pair) for pair in task.adjacency.edge_index.t().tolist()}
     seen = []
     for epoch in range(3):
-        graph = run.training_graph(current, epoch)
+        graph = run.training_graph(current, whole_batch(task), epoch)
         edges = {tuple(pair) for pair in graph.edge_index.t().tolist()}
         assert edges < original
         assert edges == {(v, u) for u, v in edges}
@@ -75,7 +76,7 @@ def test_dropping_nothing_is_the_original_graph(task: Task) -> None:
     run = DropEdge(DropEdgeConfig(drop_fraction=0.0)).start(task.visible(), torch.Generator())
     current = run.next_round(None)
     assert current is not None
-    graph = run.training_graph(current, 0)
+    graph = run.training_graph(current, whole_batch(task), 0)
     assert torch.equal(graph.edge_index, task.adjacency.edge_index)
 
 
@@ -88,7 +89,7 @@ def test_each_layer_has_a_draw_of_its_own_with_exactly_the_share_left(task: Task
     kept = task.adjacency.num_pairs - math.floor(0.3 * task.adjacency.num_pairs)
     seen = []
     for epoch in range(2):
-        graph = run.training_graph(current, epoch)
+        graph = run.training_graph(current, whole_batch(task), epoch)
         for number in range(3):
             edges = {tuple(pair) for pair in graph.layer(number).edge_index.t().tolist()}
             assert edges < original

@@ -151,7 +151,8 @@ def test_inference_may_be_on_the_original_graph(data: Data) -> None:
     current = run.next_round(None)
     assert current is not None
     assert current.adjacency is task.adjacency
-    trained_on = run.training_graph(current, 0)
+    trained_on = current.trained_on
+    assert trained_on is not None
     assert trained_on.num_pairs != task.adjacency.num_pairs
 
 

@@ -30,7 +30,8 @@ from gaug.models.base import Linear
 from gaug.models.gcn import GCN
 from gaug.models.spec import ModelSpec
 from gaug.pairs.noise import row_keys, row_noise
-from gaug.training.loop import apply_model, classification_loss
+from gaug.models.calling import apply_model
+from gaug.training.loss import classification_loss
 
 ALPHAS = [0.0, 0.3, 1.0]
 Sampler = Callable[[Tensor, Adjacency, EdgeDistribution, int], SampledAdjacency]

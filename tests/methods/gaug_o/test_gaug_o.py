@@ -34,9 +34,11 @@ from gaug.models.gcn import GCN
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
 from gaug.training.config import TrainingConfig
-from gaug.training.hooks import RoundResult
+from gaug.training.hooks import Round, RoundResult
 from gaug.training.loop import RunResult, train_run
+from gaug.training.progress import OnProgress
 from gaug.training.task import Task
+from tests.batch_of import whole_batch
 
 NUM_NODES = 60
 SMALL: dict[str, Any] = {
@@ -98,7 +100,7 @@ def train(
     model: str = "gcn",
     seed: int = 0,
     keep_history: bool = False,
-    on_epoch: Callable[[int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> RunResult:
     def build() -> nn.Module:
         if model in MODULES:
@@ -115,7 +117,7 @@ def train(
         training or TrainingConfig(epochs=8),
         seed,
         keep_history=keep_history,
-        on_epoch=on_epoch,
+        on_progress=on_progress,
     )
 
 
@@ -163,6 +165,19 @@ def reference_embeddings(task: Task, first: Tensor, second: Tensor) -> Tensor:
     return (normalized @ normalized @ x @ first @ second).relu()
 
 
+def pretrain(run: GAugORun, task: Task) -> Round:
+    """The hooks of the epochs in which the predictor trains alone; the first round."""
+    current = run.next_round(None)
+    assert current is not None
+    for epoch in range(1, (current.epochs or 0) + 1 if current.method_alone else 1):
+        run.training_graph(current, whole_batch(task), epoch)
+        loss = run.extra_loss()
+        assert loss is not None
+        loss.backward()
+        run.after_step()
+    return current
+
+
 @pytest.mark.parametrize("epochs", [0, 1, 7])
 def test_the_predictor_is_pretrained_by_adam_on_the_weighted_cross_entropy(
     task: Task, epochs: int
@@ -170,7 +185,7 @@ def test_the_predictor_is_pretrained_by_adam_on_the_weighted_cross_entropy(
     run = start(task, pretrain_predictor_epochs=epochs)
     weights = [w.detach().clone() for w in (run.encoder.first, run.encoder.mean)]
     weights = [w.requires_grad_() for w in weights]
-    run.next_round(None)
+    pretrain(run, task)
     optimizer = torch.optim.Adam(weights, lr=run.config.edge_learning_rate)
     target = dense_of(task.adjacency) + torch.eye(NUM_NODES)
     positives = target.sum()
@@ -206,14 +221,16 @@ def test_the_classifier_is_pretrained_for_the_asked_epochs_on_the_original_graph
         assert after[0]["train_loss"] < before[0]["train_loss"]
 
 
-def first_joint_epoch(run: GAugORun) -> None:
+def first_joint_epoch(run: GAugORun, task: Task) -> None:
     """The hooks of one joint epoch in the order of the loop, with the edge loss alone."""
-    current = run.next_round(None)
-    assert current is not None
-    current = run.next_round(RoundResult(current, math.nan, math.nan, lambda *_, **__: Tensor()))
-    assert current is not None
-    assert not current.pretraining
-    run.training_graph(dataclasses.replace(current, epochs=10), 1)
+    current = pretrain(run, task)
+    while current.method_alone or current.pretraining:
+        following = run.next_round(
+            RoundResult(current, math.nan, math.nan, lambda *_, **__: Tensor())
+        )
+        assert following is not None
+        current = following
+    run.training_graph(dataclasses.replace(current, epochs=10), whole_batch(task), 1)
     loss = run.extra_loss()
     assert loss is not None
     loss.backward()
@@ -222,7 +239,7 @@ def first_joint_epoch(run: GAugORun) -> None:
 def test_the_predictors_optimizer_starts_afresh_after_pretraining(task: Task) -> None:
     """The first step of a fresh Adam is the learning rate in the direction of the gradient."""
     run = start(task, edge_learning_rate=0.02)
-    first_joint_epoch(run)
+    first_joint_epoch(run, task)
     weight = run.encoder.mean
     assert weight.grad is not None
     before, grad = weight.detach().clone(), weight.grad.clone()
@@ -234,7 +251,7 @@ def test_the_predictors_optimizer_starts_afresh_after_pretraining(task: Task) ->
 
 def test_a_gradient_is_used_once(task: Task) -> None:
     run = start(task)
-    first_joint_epoch(run)
+    first_joint_epoch(run, task)
     run.after_step()
     assert all(w.grad is None or not bool(w.grad.any()) for w in run.encoder.parameters())
 
@@ -245,7 +262,7 @@ def test_a_gradient_is_used_once(task: Task) -> None:
 def pretrained(task: Task, **settings: Any) -> dict[str, Tensor]:
     run = start(task, **settings)
     with torch.random.fork_rng():
-        run.next_round(None)
+        pretrain(run, task)
     return weights_of(run)
 
 
@@ -429,7 +446,7 @@ def test_the_predictors_learning_rate_follows_the_warm_up(task: Task) -> None:
 
 def test_the_first_epoch_of_a_warm_up_leaves_the_predictor_as_pretrained(task: Task) -> None:
     run = start(task, warmup=3.0)
-    first_joint_epoch(run)
+    first_joint_epoch(run, task)
     run.after_step()
     assert same(weights_of(run), pretrained(task))
 
@@ -586,8 +603,8 @@ def test_pairs_that_are_none_are_refused(task: Task, pairs: Tensor, message: str
 @pytest.mark.parametrize("variant", ["full", "random"])
 def test_progress_counts_every_epoch_of_both_halves(task: Task, variant: str) -> None:
     config = config_of(variant=variant)
-    told: list[int] = []
-    result = train(task, config, on_epoch=told.append)
+    told: list[float] = []
+    result = train(task, config, on_progress=lambda now: told.append(now.epochs))
     of_the_predictor = 0 if variant == "random" else config.pretrain_predictor_epochs
     assert told == list(range(1, GAugO(config).max_epochs(8) + 1))
     assert result.epochs == len(told) - of_the_predictor == 12

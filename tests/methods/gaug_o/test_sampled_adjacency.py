@@ -21,7 +21,7 @@ from gaug.methods.gaug_o.sampled_adjacency import DenseSample, Interpolated
 from gaug.models.gat import AttentionLayer
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
-from gaug.training.loop import apply_model
+from gaug.models.calling import apply_model
 
 
 def random_graph(num_nodes: int, seed: int = 0) -> Adjacency:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -65,6 +67,7 @@ class _AdaEdgeRun(AugmentedRun):
         super().__init__(visible, generator)
         self.config = config
         self.best: RoundResult | None = None
+        self.num_accepted = 0  # rounds up to the best, which is the last accepted one
         self.changes: list[GraphChange] = []
 
     def next_round(self, previous: RoundResult | None) -> Round | None:
@@ -74,6 +77,7 @@ class _AdaEdgeRun(AugmentedRun):
         if not improved or len(self.changes) == self.config.rounds:
             return None
         self.best = previous
+        self.num_accepted += 1
         before = previous.round.adjacency
         change = find_change(
             previous.predict, before, self.visible.adjacency.num_pairs, self.config
@@ -90,6 +94,17 @@ class _AdaEdgeRun(AugmentedRun):
             "num_added": sum(change.added.size(1) for change in self.changes),
             "num_removed": sum(change.removed.size(1) for change in self.changes),
         }
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "num_accepted": self.num_accepted,
+            "changes": [[change.added, change.removed] for change in self.changes],
+        }
+
+    def restore(self, state: dict[str, Any], results: Sequence[RoundResult]) -> None:
+        self.num_accepted = state["num_accepted"]
+        self.best = results[self.num_accepted - 1] if self.num_accepted else None
+        self.changes = [GraphChange(*pairs) for pairs in state["changes"]]
 
     def _nothing_changed(self) -> str:
         config = self.config

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from gaug.methods.bgcn.block_sampler import sample_graph
 from gaug.methods.bgcn.config import BGCNConfig
 from gaug.methods.method import Method
 from gaug.methods.trained import Trained
+from gaug.pairs.ranking import OnShare
 from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
 
 
@@ -60,7 +62,7 @@ class BGCN(Method[BGCNConfig, StoredPredictionsClassifier]):
         """Maximum epochs of all rounds: one on the original graph and one per drawn graph."""
         return (self.config.graphs + 1) * training_epochs
 
-    def prepare(self, visible: Visible, seed: int) -> BGCN:
+    def prepare(self, visible: Visible, seed: int, *, on_share: OnShare | None = None) -> BGCN:
         """Check the number of communities, and return self; everything is learned within a run."""
         self.config.num_communities(visible.num_classes)
         return self
@@ -108,6 +110,15 @@ class _BGCNRun(AugmentedRun):
         )
         total: Tensor = functools.reduce(torch.add, parts)
         return total / (len(gnns) * max(samples, 1))
+
+    def state(self) -> dict[str, Any]:
+        model = self.model
+        parts = None if model is None else [model.memberships, model.strengths, model.background]
+        return {"model": parts, "num_drawn": self.num_drawn}
+
+    def restore(self, state: dict[str, Any], results: Sequence[RoundResult]) -> None:
+        self.model = None if state["model"] is None else BlockModel(*state["model"])
+        self.num_drawn = state["num_drawn"]
 
     def _followed(self, probabilities: Tensor) -> Tensor:
         """The predictions that the memberships follow.  [N, C]"""

@@ -6,6 +6,7 @@ import copy
 import functools
 import itertools
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ from gaug.graph.adjacency import Adjacency, LayeredAdjacency
 from gaug.graph.edges import pair_keys
 from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.methods.method import Method
+from gaug.training.batch import Batch
 from gaug.training.hooks import AugmentedRun, Round, Visible
 
 
@@ -22,8 +24,8 @@ class DropEdge(Method[DropEdgeConfig]):
     """DropEdge (Rong et al., ICLR 2020).
 
     Each epoch trains on the graph without ``floor(p |E|)`` undirected edges, drawn uniformly
-    without replacement, both directions together; the adjacency is normalized again. Inference is
-    on the original graph. The range of p is that of the paper's appendix C.
+    without replacement, both directions together; the adjacency is normalized again. In
+    mini-batches, each batch loses that share of its own edges. Inference is on the original graph. The range of p is that of the paper's appendix C.
 
     With ``layer_wise``, each layer of the GNN has its own draw (Rong et al.'s layer-wise DropEdge).
     This needs a model that asks for the graph of each layer, as those of this package do.
@@ -52,9 +54,12 @@ class _DropEdgeRun(AugmentedRun):
                 f" {num_edges} edges is less than one. Raise drop_fraction."
             )
 
-    def training_graph(self, current: Round, epoch: int) -> Adjacency:
-        draw = functools.partial(self._draw, current.adjacency)
-        return LayeredAdjacency(current.adjacency, draw) if self.layer_wise else draw()
+    def training_graph(self, current: Round, batch: Batch, epoch: int) -> Adjacency:
+        draw = functools.partial(self._draw, batch.adjacency)
+        return LayeredAdjacency(batch.adjacency, draw) if self.layer_wise else draw()
+
+    def state(self) -> dict[str, Any]:
+        return {}
 
     def _draw(self, adjacency: Adjacency) -> Adjacency:
         keep = sample_kept(adjacency.num_pairs, self.drop_fraction, self.generator)

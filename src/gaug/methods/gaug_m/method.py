@@ -26,7 +26,7 @@ from gaug.graph.valid import standardize
 from gaug.methods.gaug_m.config import GAugMConfig
 from gaug.methods.method import Method
 from gaug.methods.trained import Trained
-from gaug.pairs.ranking import OnShare, RankedPairs
+from gaug.pairs.ranking import OnShare, RankedPairs, part_of_work
 from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
 
 
@@ -135,10 +135,18 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
             on_share=on_share,
         )
 
-    def find_change(self, data: Data, *, on_share: OnShare | None = None) -> ScoredChange:
-        """The edges to add to and remove from a valid graph, best first."""
+    def find_change(
+        self, data: Data, *, on_fit: OnShare | None = None, on_share: OnShare | None = None
+    ) -> ScoredChange:
+        """The edges to add to and remove from a valid graph, best first.
+
+        Args:
+            data: The graph.
+            on_fit: Called with the finished share of the fit of the predictor.
+            on_share: Called with the finished share of the ranking of all pairs.
+        """
         num_edges = data.num_edges // 2
-        predictor = self.fit_predictor(data)
+        predictor = self.fit_predictor(data, on_share=on_fit)
         self.predictor_ = predictor.predictor
         added = predictor.top_non_edges(
             math.floor(self.config.add_fraction * num_edges),
@@ -152,7 +160,7 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
         """The edge predictor's scores for pairs of nodes of this graph.  [2, n] → [n]"""
         return self.fit_predictor(data).predictor.edge_logits(pairs)
 
-    def prepare(self, visible: Visible, seed: int) -> GAugM:
+    def prepare(self, visible: Visible, seed: int, *, on_share: OnShare | None = None) -> GAugM:
         """Change the graph; all runs share it."""
         self.seed = seed
         x = visible.features
@@ -161,7 +169,11 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
         if self.looks_at_labels:
             data.y = visible.labels
         device = visible.labels.device
-        self.adjacency_ = Adjacency.of(self(data.cpu())).to(device)
+        valid = data.cpu()
+        found = self.find_change(
+            valid, on_fit=part_of_work(on_share, 0, 2), on_share=part_of_work(on_share, 1, 2)
+        )
+        self.adjacency_ = Adjacency.of(found.change.apply(valid)).to(device)
         return self
 
     def _classifier(self, trained: Trained) -> MendedGraphClassifier:
@@ -205,7 +217,11 @@ class _GAugMRun(AugmentedRun):
         if previous is not None:
             return None
         on_modified = self.inference == "modified"
-        return Round(self.modified if on_modified else self.visible.adjacency)
+        return Round(self.modified if on_modified else self.visible.adjacency, self.modified)
 
-    def training_graph(self, current: Round, epoch: int) -> Adjacency:
-        return self.modified
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def known_graphs(self) -> dict[str, Adjacency]:
+        return {**super().known_graphs, "modified": self.modified}

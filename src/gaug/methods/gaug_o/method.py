@@ -11,6 +11,7 @@ from gaug.methods.gaug_o.memory import check_settings, edge_bytes
 from gaug.methods.gaug_o.run import GAugORun
 from gaug.methods.method import Method
 from gaug.methods.trained import Trained
+from gaug.pairs.ranking import OnShare
 from gaug.training.hooks import Visible
 
 
@@ -52,7 +53,7 @@ class GAugO(Method[GAugOConfig, LearnedEdgesClassifier]):
             alone += self.config.pretrain_predictor_epochs
         return alone + training_epochs
 
-    def prepare(self, visible: Visible, seed: int) -> GAugO:
+    def prepare(self, visible: Visible, seed: int, *, on_share: OnShare | None = None) -> GAugO:
         """Check the graph; each run trains its own predictor."""
         if visible.adjacency.weight is not None:
             raise DataError(

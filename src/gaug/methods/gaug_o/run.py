@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.errors import TrainingError
 from gaug.graph.adjacency import Adjacency
 from gaug.methods.gaug_o.config import GAugOConfig
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
@@ -18,6 +18,8 @@ from gaug.methods.gaug_o.edge_judge import EdgeJudge
 from gaug.methods.gaug_o.learned_edges import LearnedEdges
 from gaug.methods.gaug_o.warmup import warmed_up
 from gaug.seeding import draw_seed
+from gaug.models.base import Features
+from gaug.training.batch import Batch
 from gaug.training.best_epoch import finite_weights
 from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
 
@@ -64,59 +66,64 @@ class GAugORun(AugmentedRun):
             visible.labels.device
         )
         self.judge = EdgeJudge(visible.adjacency)
+        self._batch: Batch | None = None
         self._embedding: Embedding | None = None
         self._edge_loss = 0.0
+        self._weight = 0.0  # of the edge loss in this step
         self._reached = False
         self._best: dict[str, Tensor] | None = None
 
     def next_round(self, previous: RoundResult | None) -> Round | None:
-        """Pretraining, if any, then joint training from its weights."""
-        if previous is None:
-            if self.learns:
-                self._pretrain()
-            if self.config.pretrain_classifier_epochs:
-                return Round(
-                    self.visible.adjacency,
-                    epochs=self.config.pretrain_classifier_epochs,
-                    pretraining=True,
-                )
-        if previous is None or previous.round.pretraining:
-            self.optimizer = self._new_optimizer()
-            return Round(self.visible.adjacency, keep_weights=previous is not None)
-        return None
+        """Pretraining of the predictor and of the classifier, if any, then joint training."""
+        config, original = self.config, self.visible.adjacency
+        # Adam starts afresh in each of them.
+        self.optimizer = self._new_optimizer()
+        if previous is None and self.learns and config.pretrain_predictor_epochs:
+            return Round(original, epochs=config.pretrain_predictor_epochs, method_alone=True)
+        if previous is None or previous.round.method_alone:
+            if config.pretrain_classifier_epochs:
+                return Round(original, epochs=config.pretrain_classifier_epochs, pretraining=True)
+            return Round(original)
+        return Round(original, keep_weights=True) if previous.round.pretraining else None
 
-    def training_graph(self, current: Round, epoch: int) -> Adjacency:
-        """The original graph in pretraining, then a new sample each epoch."""
-        self._embedding = None
+    def training_graph(self, current: Round, batch: Batch, epoch: int) -> Adjacency:
+        """The original graph in pretraining, then a new sample in each step."""
+        self._batch, self._embedding = batch, None
         if current.pretraining:
-            return current.adjacency
+            return batch.adjacency
+        if current.method_alone:
+            self.encoder.train()
+            self._embedding = self._embed(batch.features, batch.adjacency)
+            self._weight = 1.0
+            return batch.adjacency
         assert current.epochs is not None, "the loop sets the number of epochs"
         rate = warmed_up(epoch, current.epochs, self.config.warmup)
         for group in self.optimizer.param_groups:
             group["lr"] = rate * self.config.edge_learning_rate
         if not self.learns:
-            return self._sample(self._by_chance())
+            return self._sample(self._by_chance(batch.adjacency), batch.adjacency)
         self.encoder.train()
-        self._embedding = self._embed()
+        self._embedding = self._embed(batch.features, batch.adjacency)
+        self._weight = self.beta
         # A separate tensor that the edge loss does not use.
         z = self._embedding.z
         prepared = self.distribution.prepare(z).view_as(z)
         prepared.register_hook(self._note_gradient)  # type: ignore[no-untyped-call]
-        return self._sample(prepared)
+        return self._sample(prepared, batch.adjacency)
 
     def extra_loss(self) -> Tensor | None:
-        """The edge loss, weighted."""
-        if self._embedding is None:
+        """The edge loss, weighted in joint training."""
+        if self._embedding is None or self._batch is None:
             return None
         z = self._embedding.z
         if not bool(torch.isfinite(z).all()):
             # The sample would hide it: every comparison with NaN is false, so no pair is joined.
             return z.new_tensor(math.nan)
-        if self.beta == 0:
+        if self._weight == 0:
             return None
-        loss = self.encoder.loss(self._embedding, self.visible.adjacency)
+        loss = self.encoder.loss(self._embedding, self._batch.adjacency)
         self._edge_loss = loss.item()
-        return self.beta * loss
+        return self._weight * loss
 
     def after_step(self) -> None:
         """The step of the edge predictor."""
@@ -130,28 +137,48 @@ class GAugORun(AugmentedRun):
 
     def combine(self, results: Sequence[RoundResult]) -> Tensor:
         """Class probabilities of joint training; restores the predictor of the best epoch."""
-        self._embedding = None
+        self._embedding = self._batch = None
         if self._best is not None:
             self.encoder.load_state_dict(self._best)
         self.warning = self.warning or self._flaw()
         return super().combine(results)
 
     def log(self) -> dict[str, float]:
-        """The edge loss, whether it is used or not, the edge AUC, and the predictor's rate."""
-        if self._embedding is None:
+        """The edge loss, whether it is used or not, the edge AUC, and the predictor's rate.
+
+        In mini-batches, those of the last batch.
+        """
+        if self._embedding is None or self._batch is None:
             return {}
         if self.beta == 0:
             with torch.no_grad():
-                loss = self.encoder.loss(self._embedding, self.visible.adjacency)
+                loss = self.encoder.loss(self._embedding, self._batch.adjacency)
             self._edge_loss = loss.item()
         row = {
             "edge_learning_rate": self.optimizer.param_groups[0]["lr"],
             "edge_loss": self._edge_loss,
         }
-        auc = self.judge.auc(self._embedding.z)
+        judge = self.judge if self._batch.nodes is None else EdgeJudge(self._batch.adjacency)
+        auc = judge.auc(self._embedding.z)
         if auc is not None:
             row["edge_auc"] = auc
         return row
+
+    def state(self) -> dict[str, Any]:
+        """The predictor, its optimizer, and the predictor of the best epoch."""
+        return {
+            "encoder": self.encoder.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "best": self._best,
+            "reached": self._reached,
+        }
+
+    def restore(self, state: dict[str, Any], results: Sequence[RoundResult]) -> None:
+        """Go on from a saved state."""
+        self.encoder.load_state_dict(state["encoder"])
+        self.optimizer = self._new_optimizer()
+        self.optimizer.load_state_dict(state["optimizer"])
+        self._best, self._reached = state["best"], state["reached"]
 
     def edge_probabilities(self, pairs: Tensor) -> Tensor:
         """P of each pair, the probability that a sample joins it.  [2, n] → [n]"""
@@ -198,48 +225,32 @@ class GAugORun(AugmentedRun):
     def _note_gradient(self, _: Tensor) -> None:
         self._reached = True
 
-    def _embed(self) -> Embedding:
-        embedding: Embedding = self.encoder(
-            self.visible.features, self.visible.adjacency, self.generator
-        )
+    def _embed(self, features: Features, adjacency: Adjacency) -> Embedding:
+        embedding: Embedding = self.encoder(features, adjacency, self.generator)
         return embedding
 
     def _prepared(self) -> Tensor:
         """Current embeddings of the predictor, without the noise of training."""
         if not self.learns:
-            return self._by_chance()
+            return self._by_chance(self.visible.adjacency)
         self.encoder.eval()
-        return self.distribution.prepare(self._embed().z)
+        embedding = self._embed(self.visible.features, self.visible.adjacency)
+        return self.distribution.prepare(embedding.z)
 
-    def _by_chance(self) -> Tensor:
-        """Embeddings that give every pair the edge density of this graph.  [N, 1]"""
-        adjacency = self.visible.adjacency
+    @staticmethod
+    def _by_chance(adjacency: Adjacency) -> Tensor:
+        """Embeddings that give every pair the edge density of a graph.  [N, 1]"""
         num_nodes = adjacency.num_nodes
-        share = adjacency.num_pairs / (num_nodes * (num_nodes - 1) / 2)
+        share = adjacency.num_pairs / max(1, num_nodes * (num_nodes - 1) / 2)
         return torch.full((num_nodes, 1), share**0.5, device=adjacency.pattern.col.device)
 
-    def _sample(self, prepared: Tensor) -> Adjacency:
+    def _sample(self, prepared: Tensor, adjacency: Adjacency) -> Adjacency:
         # If every pair is weighted, nothing is drawn.
         seed = 0 if self.config.variant == "no-sampling" else draw_seed(self.generator)
-        learned = LearnedEdges.of(self.config, prepared, self.visible.adjacency, self.edge_bytes)
+        learned = LearnedEdges.of(self.config, prepared, adjacency, self.edge_bytes)
         return learned.sample(seed)
 
     def _new_optimizer(self) -> torch.optim.Adam:
         return torch.optim.Adam(
             self.encoder.parameters(), lr=self.config.edge_learning_rate, fused=True
         )
-
-    def _pretrain(self) -> None:
-        optimizer = self._new_optimizer()
-        self.encoder.train()
-        for epoch in range(1, self.config.pretrain_predictor_epochs + 1):
-            loss = self.encoder.loss(self._embed(), self.visible.adjacency)
-            if not bool(torch.isfinite(loss)):
-                raise TrainingError(
-                    f"The edge predictor's loss became {loss.item()} in epoch {epoch} of its"
-                    " pretraining. Try a lower edge_learning_rate."
-                )
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            optimizer.zero_grad()  # joint training starts without gradients from pretraining
-            self.tell_epoch()

@@ -1,0 +1,372 @@
+"""The rounds of one run: epochs, batches, steps, and the choice of the best epoch."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from gaug.errors import ConfigError, TrainingError
+from gaug.graph.adjacency import Adjacency
+from gaug.graph.homophily import edge_counts
+from gaug.models.calling import apply_model, hops_of
+from gaug.models.config import ModelConfig, ModuleConfig
+from gaug.training import saved_run
+from gaug.training.batch import Batch, work_on
+from gaug.training.batches import MiniBatches, WholeGraph
+from gaug.training.best_epoch import BestEpoch, Flaw, finite_weights
+from gaug.training.checkpoint import Checkpoint
+from gaug.training.config import TrainingConfig
+from gaug.training.hooks import AugmentedRun, Round, RoundResult
+from gaug.training.loss import classification_loss
+from gaug.training.metrics import micro_f1
+from gaug.training.progress import OnProgress, Progress
+from gaug.training.task import Task
+
+# A step goes through a graph about this many times as often as a validation.
+_PASSES_PER_STEP = 3
+_LONGEST_INTERVAL = 10
+
+
+@dataclass
+class Stage:
+    """A round under way.
+
+    Attributes:
+        round: The round, with its number of epochs.
+        number: How many rounds were before it.
+        batches: What its epochs train on.
+        optimizer: That of the classifier; None if the method trains alone.
+        best: The best epoch so far.
+        done: Epochs done.
+        interval: Epochs from one validation to the next; 0 if not known yet.
+    """
+
+    round: Round
+    number: int
+    batches: WholeGraph | MiniBatches
+    optimizer: torch.optim.Optimizer | None
+    best: BestEpoch = field(default_factory=BestEpoch)
+    done: int = 0
+    interval: int = 0
+
+    @property
+    def epochs(self) -> int:
+        """The number of epochs at most."""
+        assert self.round.epochs is not None, "filled in when the round begins"
+        return self.round.epochs
+
+
+class Trainer:
+    """The state of one run.
+
+    Args:
+        task: Graph and split.
+        build: Makes a model with random weights.
+        run: The method's side.
+        optimization: Settings of the model, which say how it is optimized.
+        config: Epochs, patience, selection and batches.
+        seed: Seed of the batches.
+        keep_history: Whether to keep a row an epoch.
+        on_progress: Called regularly.
+        checkpoint: Where to save the run and to go on from.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        build: Callable[[], nn.Module],
+        run: AugmentedRun,
+        optimization: ModelConfig | ModuleConfig,
+        config: TrainingConfig,
+        seed: int,
+        *,
+        keep_history: bool = False,
+        on_progress: OnProgress | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self.task = task
+        self.build = build
+        self.run = run
+        self.optimization = optimization
+        self.config = config
+        self.seed = seed
+        self.keep_history = keep_history
+        self.on_progress = on_progress
+        self.checkpoint = checkpoint
+        self.model: nn.Module | None = None
+        self.results: list[RoundResult] = []
+        self.history: list[dict[str, float]] = []
+        self.rounds = 0
+        self.epochs = 0
+        self.own_epochs = 0  # of the method alone
+        self.warning: str | None = None
+        self.val_labels = task.labels[task.val]
+
+    @property
+    def problem(self) -> str | None:
+        """What is to be said of checkpoints."""
+        return None if self.checkpoint is None else self.checkpoint.problem
+
+    def train(self) -> None:
+        """Train all rounds, from the beginning or from a checkpoint."""
+        stage = self._resumed()
+        if stage is None:
+            stage = self._begun(self.run.next_round(None))
+        while stage is not None:
+            result = self._train_round(stage)
+            # If it broke, no other round follows.
+            following = self.run.next_round(result) if self.warning is None else None
+            stage = self._begun(following)
+
+    def new_optimizer(self) -> torch.optim.Optimizer:
+        """The optimizer of a round."""
+        assert self.model is not None
+        return torch.optim.Adam(
+            self.model.parameters(),
+            lr=self.optimization.learning_rate,
+            weight_decay=self.optimization.weight_decay,
+            fused=True,
+        )
+
+    def new_batches(self, current: Round, number: int) -> WholeGraph | MiniBatches:
+        """What the epochs of a round train on."""
+        adjacency = current.adjacency if current.trained_on is None else current.trained_on
+        config = self.config
+        if config.batch_size is None:
+            return WholeGraph(self.task, adjacency)
+        assert isinstance(config.batch_size, int), "auto is decided before"
+        return MiniBatches(
+            self.task,
+            adjacency,
+            batch_size=config.batch_size,
+            hops=self._hops(),
+            fanout=config.fanout,
+            seed=(self.seed, number),
+        )
+
+    def result_of(
+        self, current: Round, score: float, loss: float, weights: dict[str, Tensor], epoch: int
+    ) -> RoundResult:
+        """What a round came to, ready to predict with its weights."""
+        model = self.model
+        assert model is not None
+
+        def predict(adjacency: Adjacency, *, dropout: bool = False) -> Tensor:
+            kept = {name: value.clone() for name, value in model.state_dict().items()}
+            model.load_state_dict(weights)
+            model.train(dropout)
+            with torch.no_grad():
+                logits = apply_model(model, self.task.features, adjacency)
+            model.load_state_dict(kept)
+            return logits.sigmoid() if self.task.multilabel else logits.softmax(dim=1)
+
+        return RoundResult(current, score, loss, predict, weights, epoch)
+
+    def _resumed(self) -> Stage | None:
+        state = None if self.checkpoint is None else self.checkpoint.load()
+        return None if state is None else saved_run.unpack(self, state)
+
+    def _begun(self, current: Round | None) -> Stage | None:
+        if current is None:
+            return None
+        if current.epochs is None:
+            current = dataclasses.replace(current, epochs=self.config.epochs)
+        optimizer = None
+        if not current.method_alone:
+            if self.model is None or not current.keep_weights:
+                self.model = self.build().to(self.task.labels.device)
+            optimizer = self.new_optimizer()
+        number, self.rounds = self.rounds, self.rounds + 1
+        return Stage(current, number, self.new_batches(current, number), optimizer)
+
+    def _hops(self) -> int:
+        if self.config.batch_hops is not None:
+            return self.config.batch_hops
+        model = self.model
+        if model is None:  # the method trains alone, before the first classifier
+            with torch.random.fork_rng(devices=[]):
+                model = self.build()
+        hops = hops_of(model)
+        if hops is None:
+            raise ConfigError(
+                f"The number of layers of {type(model).__name__} cannot be told, and mini-batches"
+                " need it. Set batch_hops."
+            )
+        return hops
+
+    def _train_round(self, stage: Stage) -> RoundResult:
+        current = stage.round
+        classifies = not current.method_alone
+        choosing = classifies and self.config.selection == "validation" and not current.pretraining
+        patience, flaw = self.config.patience, None
+        for epoch in range(stage.done + 1, stage.epochs + 1):
+            loss, extra, counts = self._train_epoch(stage, epoch)
+            if not math.isfinite(loss + extra):
+                flaw = Flaw.of_loss(loss, extra, epoch, current, self.run)
+                break
+            stage.done = epoch
+            score = val_loss = math.nan
+            validates = epoch % stage.interval == 0 or epoch == stage.epochs
+            if validates and classifies and (choosing or self.keep_history):
+                score, val_loss = self._validate(current.adjacency)
+            if self.keep_history and classifies:
+                row = {"epoch": self.epochs + epoch, "train_loss": loss, "extra_loss": extra}
+                row |= {"val_score": score, "val_loss": val_loss} | counts
+                self.history.append(row | self.run.log())
+            if validates and choosing and stage.best.offer(score, val_loss, epoch, self._model()):
+                self.run.on_best()
+            self._tell(stage, epoch, f"loss {loss + extra:.3g}", score)
+            if validates and choosing and patience is not None:
+                if epoch - stage.best.epoch >= patience:
+                    break
+            if self.checkpoint is not None and self.checkpoint.is_due:
+                self._save(stage)
+        return self._close(stage, choosing, flaw) if classifies else self._close_alone(stage, flaw)
+
+    def _train_epoch(
+        self, stage: Stage, epoch: int
+    ) -> tuple[float, float, collections.Counter[str]]:
+        """Losses, averaged over the training nodes, and the edges of an epoch."""
+        losses, extras, sizes, work = [], [], [], 0
+        counts: collections.Counter[str] = collections.Counter()
+        for place, batch in enumerate(stage.batches.epoch(epoch), start=1):
+            loss, extra, found = self._step(stage, batch, epoch)
+            if not math.isfinite(loss + extra):
+                return loss, extra, counts
+            losses.append(loss)
+            extras.append(extra)
+            sizes.append(batch.seeds.numel())
+            work += batch.work
+            counts.update(found)
+            if place < len(stage.batches):
+                words = f"batch {place:,}/{len(stage.batches):,}, loss {loss + extra:.3g}"
+                self._tell(stage, epoch - 1 + place / len(stage.batches), words)
+        if stage.interval == 0:
+            stage.interval = self._interval(work, stage.round.adjacency)
+        return _mean(losses, sizes), _mean(extras, sizes), counts
+
+    def _interval(self, work: int, adjacency: Adjacency) -> int:
+        """Epochs from one validation to the next.
+
+        Decided by counting, not by a clock, so that a run comes out the same every time.
+        """
+        if self.config.validate_every is not None:
+            return self.config.validate_every
+        ratio = work_on(adjacency) / (_PASSES_PER_STEP * work)
+        return min(_LONGEST_INTERVAL, max(1, math.ceil(ratio)))
+
+    def _step(
+        self, stage: Stage, batch: Batch, epoch: int
+    ) -> tuple[float, float, dict[str, float]]:
+        optimizer = stage.optimizer
+        if optimizer is not None:
+            self._model().train()
+            optimizer.zero_grad()
+        adjacency = self.run.training_graph(stage.round, batch, epoch)
+        parts: list[Tensor] = []
+        if optimizer is not None:
+            logits = apply_model(self._model(), batch.features, adjacency)
+            parts.append(classification_loss(logits[batch.seeds], batch.labels))
+        extra = self.run.extra_loss()
+        if extra is not None:
+            parts.append(extra)
+        if not parts:
+            raise TrainingError("A round in which the method trains alone needs its extra_loss.")
+        total = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+        if bool(torch.isfinite(total)):
+            total.backward()  # type: ignore[no-untyped-call]
+            if optimizer is not None:
+                optimizer.step()
+            self.run.after_step()
+        # The graph itself is not handed on: it would be there beside that of the next step.
+        counts = self._count_edges(adjacency, batch) if self.keep_history else {}
+        loss = 0.0 if optimizer is None else parts[0].item()
+        return loss, 0.0 if extra is None else extra.item(), counts
+
+    def _count_edges(self, adjacency: Adjacency, batch: Batch) -> dict[str, float]:
+        pairs = adjacency.listed_pairs
+        if pairs is None:
+            return {}
+        if self.task.multilabel:  # there are no edges within a class
+            return {"edges": pairs.size(1)}
+        labels = self.task.labels
+        return dict(edge_counts(pairs, labels if batch.nodes is None else labels[batch.nodes]))
+
+    @torch.no_grad()
+    def _validate(self, adjacency: Adjacency) -> tuple[float, float]:
+        if self.task.val.numel() == 0:
+            return math.nan, math.nan
+        model = self._model()
+        model.eval()
+        logits = apply_model(model, self.task.features, adjacency)[self.task.val]
+        loss = classification_loss(logits, self.val_labels)
+        return micro_f1(logits, self.val_labels), loss.item()
+
+    def _close(self, stage: Stage, choosing: bool, flaw: Flaw | None) -> RoundResult:
+        """What a round came to, with the weights of the best epoch if one counts."""
+        current, best, model = stage.round, stage.best, self._model()
+        if choosing:
+            state = best.state
+        else:
+            trained = stage.done > 0 or current.keep_weights
+            state = finite_weights(model) if trained else None
+        if state is None or (flaw is not None and current.pretraining):
+            raise TrainingError(str(flaw or Flaw.of_weights(stage.done)))
+        if flaw is not None:
+            kept = "the best weights so far" if choosing else "the weights before it"
+            self.warning = flaw.telling(f"; kept {kept}")
+        model.load_state_dict(state)
+        self.epochs += stage.done
+        if choosing:
+            result = self.result_of(current, best.score, best.loss, state, best.epoch)
+        else:
+            # Who takes the last epoch wants nothing chosen by validation, rounds neither.
+            score = loss = math.nan
+            if self.config.selection == "validation":
+                score, loss = self._validate(current.adjacency)
+            result = self.result_of(current, score, loss, state, stage.done)
+        self.results.append(result)
+        return result
+
+    def _close_alone(self, stage: Stage, flaw: Flaw | None) -> RoundResult:
+        if flaw is not None:
+            raise TrainingError(str(flaw))
+        self.own_epochs += stage.done
+        return RoundResult(stage.round, math.nan, math.nan, _nothing_to_predict)
+
+    def _save(self, stage: Stage) -> None:
+        assert self.checkpoint is not None
+        state = saved_run.pack(self, stage)
+        if state is not None:
+            self.checkpoint.save(state)
+
+    def _tell(self, stage: Stage, epoch: float, words: str, score: float = math.nan) -> None:
+        if self.on_progress is None:
+            return
+        kind = "method alone, " if stage.round.method_alone else ""
+        kind = "pretraining, " if stage.round.pretraining else kind
+        note = f"{kind}epoch {math.ceil(epoch):,}/{stage.epochs:,}, {words}"
+        if not math.isnan(score):
+            note += f", validation {score:.1f}"
+        self.on_progress(Progress(self.own_epochs + self.epochs + epoch, note))
+
+    def _model(self) -> nn.Module:
+        assert self.model is not None
+        return self.model
+
+
+def _mean(values: Sequence[float], sizes: Sequence[int]) -> float:
+    """The mean, weighted by sizes; that of a single value is the value itself, to the last bit."""
+    if len(values) == 1:
+        return values[0]
+    return sum(value * size for value, size in zip(values, sizes, strict=True)) / sum(sizes)
+
+
+def _nothing_to_predict(adjacency: Adjacency, *, dropout: bool = False) -> Tensor:  # noqa: ARG001
+    raise TrainingError("A round in which the method trained alone has no classifier.")
