@@ -28,12 +28,12 @@ def epoch_breakdown(name: str) -> list[str]:
     data, title = benchmark_graph(name)
     task = Task.of(data)
     warm, job = Job(task, 0, epochs=2), Job(task, 0, epochs=_EPOCHS)
-    warm(lambda share: None)
+    warm(lambda *_: None)
     start = time.perf_counter()
-    job(lambda share: None)
+    job(lambda *_: None)
     wall = (time.perf_counter() - start) / _EPOCHS
     with profile(activities=[ProfilerActivity.CPU]) as profiler:
-        job(lambda share: None)
+        job(lambda *_: None)
     spent = dict.fromkeys(_KINDS, 0.0)
     for row in profiler.key_averages():
         key = row.key.lower()

@@ -16,7 +16,7 @@ from gaug import GCN, NoAugmentation
 from gaug.errors import GaugError
 from gaug.models.config import ModuleConfig
 from gaug.runs.cost import peak_memory_mb
-from gaug.runs.executors import OnShare, local_executor
+from gaug.runs.executors import Tell, local_executor
 from gaug.seeding import run_seed
 from gaug.training.config import TrainingConfig
 from gaug.training.loop import train_run
@@ -36,7 +36,7 @@ class Job:
         """A new model."""
         return GCN(self.task.in_features, self.task.num_classes)
 
-    def __call__(self, on_share: OnShare) -> dict[str, Any]:
+    def __call__(self, tell: Tell) -> dict[str, Any]:
         """Train, and tell the memory of this process."""
         with computing_threads(1):
             result = train_run(
@@ -46,7 +46,7 @@ class Job:
                 ModuleConfig(0.01, 5e-4),
                 TrainingConfig(epochs=self.epochs),
                 run_seed(0, self.run),
-                on_progress=lambda now: on_share(now.epochs / self.epochs),
+                on_progress=lambda now: tell(now.epochs / self.epochs),
             )
         return {"test_score": result.test_score, "peak_memory_mb": peak_memory_mb()}
 

@@ -44,7 +44,7 @@ def test_no_hop_gives_the_seeds_and_the_edges_between_them() -> None:
 
 def test_the_nodes_and_edges_are_those_of_networkx() -> None:
     adjacency = drawn(300, 4.0, 1)
-    graph = nx.Graph(adjacency.pairs.t().tolist())
+    graph: nx.Graph = nx.Graph(adjacency.pairs.t().tolist())
     graph.add_nodes_from(range(300))
     neighborhoods = Neighborhoods(adjacency)
     for hops in range(4):
@@ -130,8 +130,8 @@ def test_the_compiled_form_finds_the_same(seed: int, hops: int, fanout: int, key
     found = []
     for form in (neighborhood, compiled_neighborhood):
         place = np.full(80, OUTSIDE, np.int32)
-        nodes = form.reached(crow, col, seeds, hops, fanout, key, place)  # type: ignore[attr-defined]
-        parts = form.induced(crow, col, nodes, place)  # type: ignore[attr-defined]
+        nodes = form.reached(crow, col, seeds, hops, fanout, key, place)
+        parts = form.induced(crow, col, nodes, place)
         found.append([nodes, place, *parts])
     for eager, fast in zip(*found, strict=True):
         assert np.array_equal(eager, fast)

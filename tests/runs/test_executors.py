@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from gaug.errors import ConfigError, TrainingError
-from gaug.runs.executors import Executor, Job, OnShare, ThisProcess, WorkerProcesses
+from gaug.runs.executors import Executor, Job, Tell, ThisProcess, WorkerProcesses
 from gaug.seeding import run_seed
 
 EPOCHS = 4
@@ -29,12 +29,12 @@ class Drawing:
     shared: torch.Tensor
     run: int
 
-    def __call__(self, on_share: OnShare) -> list[float]:
+    def __call__(self, tell: Tell) -> list[float]:
         generator = torch.Generator().manual_seed(run_seed(0, self.run))
         values = self.shared
         for epoch in range(1, EPOCHS + 1):
             values = torch.tanh(self.shared @ values + torch.rand(8, 8, generator=generator))
-            on_share(epoch / EPOCHS)
+            tell(epoch / EPOCHS)
         return values.flatten().tolist()
 
 
@@ -45,7 +45,7 @@ class Raising:
     run: int
     error: type[Exception] = ZeroDivisionError
 
-    def __call__(self, on_share: OnShare) -> int:
+    def __call__(self, tell: Tell) -> int:
         if self.run == 1:
             raise self.error(f"run {self.run}")
         return self.run
@@ -55,7 +55,7 @@ class Raising:
 class Dying:
     """Ends the process that it is done in."""
 
-    def __call__(self, on_share: OnShare) -> int:
+    def __call__(self, tell: Tell) -> int:
         os._exit(1)
 
 
@@ -65,12 +65,12 @@ class Endless:
 
     folder: Path
 
-    def __call__(self, on_share: OnShare) -> str:
+    def __call__(self, tell: Tell) -> str:
         (self.folder / "begun").touch()
         patience = time.monotonic() + 60
         try:
             while time.monotonic() < patience:
-                on_share(0.5)
+                tell(0.5)
         finally:
             (self.folder / "ended").touch()
         return "nobody ended it"
@@ -82,10 +82,10 @@ class After:
 
     file: Path
 
-    def __call__(self, on_share: OnShare) -> bool:
+    def __call__(self, tell: Tell) -> bool:
         patience = time.monotonic() + 60
         while not self.file.exists() and time.monotonic() < patience:
-            on_share(0.0)
+            tell(0.0)
         return self.file.exists()
 
 
@@ -95,7 +95,7 @@ class Attached:
 
     thing: Any
 
-    def __call__(self, on_share: OnShare) -> int:
+    def __call__(self, tell: Tell) -> int:
         return 1
 
 
@@ -128,7 +128,7 @@ def workers() -> Iterator[WorkerProcesses]:
 
 def test_each_job_comes_back_once_with_its_result(executor: Executor):
     jobs = drawings([5, 2, 9, 0])
-    expected = {id(job): job(lambda share: None) for job in jobs}
+    expected = {id(job): job(lambda *_: None) for job in jobs}
     results = list(executor.run(jobs))
     assert {id(job): result for job, result in results} == expected
     assert len(results) == 4

@@ -62,7 +62,7 @@ class Spy(Method[NoAugmentationConfig]):
         super().__init__(**options)
         self.shown: list[torch.Tensor] = []
 
-    def prepare(self, visible: Visible, seed: int) -> Spy:
+    def prepare(self, visible: Visible, seed: int, **_: Any) -> Spy:
         self.shown.append(visible.labels)
         return self
 

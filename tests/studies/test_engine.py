@@ -152,7 +152,7 @@ def with_seconds(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Runs take no time and say that they took so much."""
 
     class Instant(Executor):
-        def run(self, jobs: Any, on_progress: Any = None) -> Any:
+        def run(self, jobs: Any, on_progress: Any = None, on_note: Any = None) -> Any:
             for job in jobs:
                 yield job, dict(outcome)
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GraphConv
 
-from gaug import AdaEdge, BGCN, DropEdge, GAugM, GAugO, NoAugmentation
+from gaug import BGCN, AdaEdge, DropEdge, GAugM, GAugO, NoAugmentation
 from gaug.data.config import SplitConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
@@ -29,11 +29,21 @@ from gaug.training.run import PreparedRuns
 from gaug.training.task import Task
 
 
-@pytest.fixture(scope="module")
-def task() -> Task:
-    config = SyntheticConfig(num_nodes=300, num_classes=3, degree=5.0, num_features=40)
+def planted(degree: float) -> Task:
+    config = SyntheticConfig(num_nodes=300, num_classes=3, degree=degree, num_features=40)
     data = planted_graph(config)
     return Task.of(make_split(data, "stratified", SplitConfig()).apply(data))
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return planted(degree=5.0)
+
+
+@pytest.fixture(scope="module")
+def dense_task() -> Task:
+    """Connected, and still so after a few changes: some hops lead everywhere."""
+    return planted(degree=16.0)
 
 
 def batches(task: Task, **settings: Any) -> MiniBatches:
@@ -100,7 +110,7 @@ def test_without_a_fanout_the_loss_and_its_gradient_are_those_of_the_whole_graph
         torch.testing.assert_close(part, gradient, rtol=1e-4, atol=1e-6)
 
 
-def _no_other_dropout(model: str) -> dict[str, float]:
+def _no_other_dropout(model: str) -> dict[str, Any]:
     return {"input_dropout": 0.0, "attention_dropout": 0.0} if model == "gat" else {}
 
 
@@ -135,12 +145,12 @@ METHODS = {
 @pytest.mark.parametrize("model", list(MODELS))
 @pytest.mark.parametrize("name", list(METHODS))
 def test_a_batch_that_holds_the_whole_graph_is_full_batch_training(
-    task: Task, name: str, model: str
+    dense_task: Task, name: str, model: str
 ) -> None:
-    plain = run(task, METHODS[name](), model, patience=3)
-    batch_size = task.train.numel()
+    plain = run(dense_task, METHODS[name](), model, patience=3)
+    batch_size = dense_task.train.numel()
     batched = run(
-        task,
+        dense_task,
         METHODS[name](),
         model,
         patience=3,
@@ -208,8 +218,8 @@ def test_mini_batches_learn_planted_classes() -> None:
     )
     data = planted_graph(config)
     split = SplitConfig(train_fraction=0.4, val_fraction=0.2)
-    planted = Task.of(make_split(data, "stratified", split).apply(data))
-    result = run(planted, epochs=15, batch_size=40, fanout=10)
+    task = Task.of(make_split(data, "stratified", split).apply(data))
+    result = run(task, epochs=15, batch_size=40, fanout=10)
     assert result.test_score is not None
     assert result.test_score > 85
 

@@ -34,9 +34,9 @@ from gaug.graph.homophily import edge_homophily
 from gaug.graph.sparse import SparseMatrix
 from gaug.models.base import Features, Linear
 from gaug.models.config import ModuleConfig
+from gaug.training.batch import Batch
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation, AugmentedRun, Round, RoundResult, Visible
-from gaug.training.batch import Batch
 from gaug.training.loop import RunResult, train_run
 from gaug.training.loss import classification_loss
 from gaug.training.metrics import micro_f1

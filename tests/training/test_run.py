@@ -45,7 +45,7 @@ class Watching(NoAugmentation):
         self.threads: list[int] = []
         self.prepared: list[int] = []
 
-    def prepare(self, visible: Visible, seed: int) -> Watching:
+    def prepare(self, visible: Visible, seed: int, **_: Any) -> Watching:
         self.prepared.append(seed)
         return self
 
@@ -118,7 +118,7 @@ def test_a_control_is_shown_the_labels_of_all_nodes_and_a_method_those_of_traini
     shown: list[Tensor] = []
 
     class Looking(NoAugmentation):
-        def prepare(self, visible: Visible, seed: int) -> Looking:
+        def prepare(self, visible: Visible, seed: int, **_: Any) -> Looking:
             shown.append(visible.labels)
             return self
 

@@ -21,6 +21,7 @@ from gaug.errors import ConfigError
 if TYPE_CHECKING:
     from gaug.data.loaded import LoadedGraph
     from gaug.runs.plan import Plan
+    from gaug.training.progress import Progress
 
 
 def fit(
@@ -52,6 +53,7 @@ def fit(
     make_features: options.MakeFeatures = None,
     data_root: options.DataRoot = None,
     store: options.StoreUrl = None,
+    checkpoint_minutes: options.CheckpointMinutes = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -73,6 +75,7 @@ def fit(
         device=device,
     )
     options.refuse_control(plan)
+    options.check_checkpoint_minutes(checkpoint_minutes)
     if store is not None and method != choosing.AUTO:
         raise ConfigError("--store goes with --method auto, whose trials are recorded.")
     from gaug.classifier.files import DESCRIPTION, check_target
@@ -82,7 +85,7 @@ def fit(
     from gaug.errors import DataError
     from gaug.runs.executors import local_executor
     from gaug.runs.graphs import Graphs
-    from gaug.runs.store import Store
+    from gaug.runs.store import Store, checkpoint_folder, default_store_url
 
     check_target(out)
     if (out / DESCRIPTION).exists() and not force:
@@ -112,14 +115,26 @@ def fit(
             )
     estimator = plan.method.build(model=plan.model, training=plan.training, seed=seed)
     epochs = estimator.max_epochs(plan.training.epochs)
+    folder = checkpoint_folder(store or default_store_url())
+    saving = options.checkpoints(folder, checkpoint_minutes).of(graphs.place(plan).identity(0))
     begun = time.perf_counter()
     with (
         warnings_as_lines(),
         run_progress(f"{loaded.name}, {plan}", epochs, quiet=quiet, unit="epochs") as move,
     ):
         data = nodes_of.apply(loaded.data).to(device)
+
+        def tell(now: Progress) -> None:
+            move.note(now.note)
+            move(now.epochs)
+
         fitted = estimator.fit(
-            data, info=info, threads=threads, on_progress=lambda now: move(now.epochs)
+            data,
+            info=info,
+            threads=threads,
+            on_progress=tell,
+            checkpoint=saving.path,
+            checkpoint_seconds=saving.seconds,
         )
     seconds = time.perf_counter() - begun
     with writing("folder", out):

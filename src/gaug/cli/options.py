@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gaug.data import splits
     from gaug.data.loaded import LoadedGraph
     from gaug.data.source import GraphSource
+    from gaug.runs.checkpoints import Checkpoints
     from gaug.runs.plan import Plan
 
 
@@ -134,6 +135,13 @@ StoreUrl = Annotated[
         "--store", help="Store of run records: a file or a SQLAlchemy URL. Also GAUG_STORE."
     ),
 ]
+CheckpointMinutes = Annotated[
+    float | None,
+    typer.Option(
+        help="Minutes of training between two checkpoints of a run; 5 by default. The same command"
+        " goes on from the last one. Also GAUG_CHECKPOINT_MINUTES.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress on standard error.")]
 Debug = Annotated[
@@ -239,6 +247,19 @@ def refuse_control(plan: Plan) -> None:
             "A predictor that uses the labels of all nodes is a control for 'gaug train', not"
             " a method."
         )
+
+
+def checkpoints(folder: Path, minutes: float | None) -> Checkpoints:
+    """Where the runs of a command are saved while they train."""
+    from gaug.runs.checkpoints import Checkpoints
+
+    return Checkpoints(folder) if minutes is None else Checkpoints(folder, 60 * minutes)
+
+
+def check_checkpoint_minutes(minutes: float | None) -> None:
+    """Raise unless it is a number of minutes."""
+    if minutes is not None and not 0 <= minutes < float("inf"):
+        raise ConfigError(f"--checkpoint-minutes must be 0 or more, got {minutes:g}.")
 
 
 def check_runs(runs: int) -> None:

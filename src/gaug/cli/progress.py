@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.progress import (
@@ -20,11 +20,44 @@ from rich.progress import (
 _SECONDS_BETWEEN_LINES = 30.0
 
 
+class Moving:
+    """A progress bar: call it with what is done so far.
+
+    Args:
+        bar: The bar.
+        what: What it is about.
+        total: How much there is to do.
+        unit: What is counted.
+        quiet: Whether nothing is shown.
+    """
+
+    def __init__(self, bar: Progress, what: str, total: int, unit: str, quiet: bool) -> None:
+        self._bar = bar
+        self._task = bar.add_task(what, total=total, note="")
+        self._start = f"{what}: "
+        self._end = f" of {total} {unit}"
+        self._quiet = quiet
+        self._note = ""
+        self._next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
+
+    def __call__(self, done: float) -> None:
+        """Show what is done."""
+        self._bar.update(self._task, completed=round(done, 1))
+        if self._bar.disable and not self._quiet and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
+            note = f" ({self._note})" if self._note else ""
+            line = f"{self._start}{int(done)}{self._end}{note}"
+            self._bar.console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    def note(self, words: str) -> None:
+        """Show a few words about what is going on."""
+        self._note = words
+        self._bar.update(self._task, note=words)
+
+
 @contextlib.contextmanager
-def run_progress(
-    what: str, total: int, *, quiet: bool, unit: str = "runs"
-) -> Iterator[Callable[[float], None]]:
-    """A progress bar over runs or other units; yields the function that updates it."""
+def run_progress(what: str, total: int, *, quiet: bool, unit: str = "runs") -> Iterator[Moving]:
+    """A progress bar over runs or other units."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -34,17 +67,8 @@ def run_progress(
         TextColumn("gone,"),
         TimeRemainingColumn(),
         TextColumn("left"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
-        next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
-
-        def move(done: float) -> None:
-            nonlocal next_line
-            bar.update(task, completed=round(done, 1))
-            if bar.disable and not quiet and time.monotonic() >= next_line:
-                next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
-                console.print(f"{what}: {int(done)} of {total} {unit}", highlight=False)
-
-        yield move
+        yield Moving(bar, what, total, unit, quiet)

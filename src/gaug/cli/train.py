@@ -38,6 +38,7 @@ def train(
     make_features: options.MakeFeatures = None,
     data_root: options.DataRoot = None,
     store: options.StoreUrl = None,
+    checkpoint_minutes: options.CheckpointMinutes = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -48,6 +49,7 @@ def train(
     recorded; Ctrl-C keeps the finished ones.
     """
     options.check_runs(runs)
+    options.check_checkpoint_minutes(checkpoint_minutes)
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     plan = options.make_plan(
         source,
@@ -111,7 +113,9 @@ def train(
                     graphs=graphs,
                     resume=resume,
                     keep_history=history,
+                    checkpoints=options.checkpoints(opened.checkpoint_folder, checkpoint_minutes),
                     on_progress=tell,
+                    on_note=move.note,
                     records=records,
                 )
         except KeyboardInterrupt:

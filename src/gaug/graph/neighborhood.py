@@ -219,4 +219,5 @@ def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """The finalizer of Sebastiano Vigna's splitmix64 (public domain)."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+    mixed: npt.NDArray[np.uint64] = bits ^ (bits >> np.uint64(31))
+    return mixed

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import hashlib
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Generic, cast
 
 from torch_geometric.data import Data
@@ -17,9 +19,11 @@ from gaug.config import Config, assign_settings
 from gaug.data.fitting_split import with_fitting_masks
 from gaug.edge_predictors.config import PredictorConfig
 from gaug.errors import ConfigError
+from gaug.graph.fingerprint import graph_hash
 from gaug.methods.trained import Trained, summary_of
 from gaug.models.spec import Model, ModelSpec
-from gaug.training.checkpoint import Checkpoint
+from gaug.provenance import software_versions
+from gaug.training.checkpoint import SECONDS_BETWEEN, Checkpoint
 from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.hooks import Augmentation
 from gaug.training.progress import OnProgress
@@ -111,7 +115,8 @@ class Method(Augmentation, Generic[C, K]):
         info: GraphInfo | None = None,
         threads: int = 1,
         on_progress: OnProgress | None = None,
-        checkpoint: Checkpoint | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_seconds: float = SECONDS_BETWEEN,
     ) -> K:
         """Train once and return the fitted classifier.
 
@@ -127,10 +132,14 @@ class Method(Augmentation, Generic[C, K]):
             info: Names of its nodes, classes and features, if any.
             threads: Number of threads; a different number may change the last digits.
             on_progress: Called regularly with the epochs done so far and a note.
-            checkpoint: Where to save a training that takes long, and to go on from; None: nowhere.
+            checkpoint: File in which a training that takes long is saved regularly. A later call
+                with the same graph and settings goes on from it, and it is removed at the end.
+            checkpoint_seconds: How long to train from one checkpoint to the next.
         """
-        graph_info = info or GraphInfo()
-        return self._classifier(self._train(data, graph_info, threads, on_progress, checkpoint))
+        saving = None if checkpoint is None else (Path(checkpoint), checkpoint_seconds)
+        return self._classifier(
+            self._train(data, info or GraphInfo(), threads, on_progress, saving)
+        )
 
     def _classifier(self, trained: Trained) -> K:
         """The classifier that results from a run of this method."""
@@ -142,7 +151,7 @@ class Method(Augmentation, Generic[C, K]):
         info: GraphInfo,
         threads: int,
         on_progress: OnProgress | None,
-        checkpoint: Checkpoint | None,
+        saving: tuple[Path, float] | None,
     ) -> Trained:
         if threads < 1:
             raise ConfigError(f"threads must be at least 1, got {threads}.")
@@ -154,14 +163,29 @@ class Method(Augmentation, Generic[C, K]):
         task = Task.of(split).to(str(data.edge_index.device))
         info.check(task.adjacency.num_nodes, task.num_classes, task.in_features)
         method = copy.copy(self)
+        method.config = cast("C", self.config.resolved(task.adjacency.num_nodes))
         with computing_threads(threads):
             runs = PreparedRuns.prepare(
                 task, self.model, method, self.training, seed=self.seed, threads=threads
             )
+            checkpoint = None if saving is None else self._checkpoint(task, split, threads, saving)
             result = runs.train(0, on_progress=on_progress, checkpoint=checkpoint)
+        if checkpoint is not None:
+            checkpoint.remove()
         if result.warning:
             warnings.warn(result.warning, stacklevel=3)
         return Trained(task, method, result, summary_of(valid, task, result, info, self.seed))
+
+    def _checkpoint(
+        self, task: Task, split: Data, threads: int, saving: tuple[Path, float]
+    ) -> Checkpoint:
+        """The checkpoint of a fit, which belongs to its graph, split and settings."""
+        digest = hashlib.sha256(graph_hash(split).encode())
+        for nodes in (task.train, task.val):
+            digest.update(nodes.cpu().numpy().tobytes())
+        facts = (self, self.seed, threads, software_versions()["gaug"])
+        digest.update(repr(facts).encode())
+        return Checkpoint(saving[0], digest.hexdigest(), saving[1])
 
     def __repr__(self) -> str:
         groups = (self.config, *self.predictors.values(), self.model.config, self.training)

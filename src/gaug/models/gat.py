@@ -32,6 +32,7 @@ class GAT(GNN):
     """
 
     config_type = GATConfig
+    config: GATConfig
 
     def __init__(self, in_features: int, num_classes: int, config: GATConfig | None = None) -> None:
         super().__init__()

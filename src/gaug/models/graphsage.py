@@ -31,6 +31,7 @@ class GraphSAGE(GNN):
     """
 
     config_type = GraphSAGEConfig
+    config: GraphSAGEConfig
 
     def __init__(
         self, in_features: int, num_classes: int, config: GraphSAGEConfig | None = None

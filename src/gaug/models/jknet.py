@@ -31,6 +31,7 @@ class JKNet(GNN):
     """
 
     config_type = JKNetConfig
+    config: JKNetConfig
 
     def __init__(
         self, in_features: int, num_classes: int, config: JKNetConfig | None = None

@@ -15,14 +15,17 @@ import torch
 from gaug.errors import ConfigError, GaugError, TrainingError
 from gaug.models.calling import apply_model
 from gaug.provenance import checkout_commit, software_versions
+from gaug.runs.checkpoints import Checkpoints
 from gaug.runs.cost import measured
-from gaug.runs.executors import Executor, OnProgress, OnShare, ThisProcess
+from gaug.runs.executors import Executor, OnNote, OnProgress, Tell, ThisProcess
 from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.plan import Plan
 from gaug.runs.predictions import pack_predictions, unpack_predictions
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
+from gaug.training.checkpoint import Checkpoint
 from gaug.training.metrics import micro_f1_of_predictions
+from gaug.training.progress import Progress, TimeLeft
 from gaug.training.run import PreparedRuns
 
 # The widths of columns: SQLite takes longer texts, other databases do not.
@@ -52,20 +55,27 @@ class RunJob:
         prepared: State shared by all runs of its plan.
         run: Its number.
         keep_history: Whether to keep one row per epoch.
+        checkpoint: Where it is saved if it takes long; None: nowhere.
     """
 
     prepared: PreparedRuns
     run: int
     keep_history: bool = False
+    checkpoint: Checkpoint | None = None
 
-    def __call__(self, on_share: OnShare) -> dict[str, Any]:
+    def __call__(self, tell: Tell) -> dict[str, Any]:
         """Train and evaluate once; returns the measured columns of a record."""
         epochs = self.prepared.max_epochs
+
+        def on_progress(now: Progress) -> None:
+            tell(min(now.epochs / epochs, 1.0), f"run {self.run + 1}, {now.note}")
+
         with _lack_of_memory_told(), measured() as cost:
             result = self.prepared.train(
                 self.run,
                 keep_history=self.keep_history,
-                on_progress=lambda now: on_share(min(now.epochs / epochs, 1.0)),
+                on_progress=on_progress,
+                checkpoint=self.checkpoint,
             )
         hidden = self.prepared.task.test_hidden
         return {
@@ -91,7 +101,9 @@ def execute(
     resume: bool = False,
     hide_test: bool = False,
     keep_history: bool = False,
+    checkpoints: Checkpoints | None = None,
     on_progress: OnProgress | None = None,
+    on_note: OnNote | None = None,
     records: list[RunRecord] | None = None,
 ) -> list[RunRecord]:
     """Train and evaluate repeatedly; each run is recorded as soon as it finishes.
@@ -106,7 +118,10 @@ def execute(
         hide_test: Whether to remove the labels of the test nodes before training, for code that
             chooses; the records then have no test score.
         keep_history: Whether to keep one row per epoch in the records.
+        checkpoints: Where runs that take long are saved until they are recorded; by default beside
+            the store, every five minutes.
         on_progress: Called regularly with the number of finished runs.
+        on_note: Called regularly with a few words about what is going on.
         records: A list to fill, for callers that need the finished runs after an interruption.
 
     Returns:
@@ -122,7 +137,9 @@ def execute(
         graphs=graphs,
         resume=resume,
         hide_test=hide_test,
+        checkpoints=checkpoints,
         on_progress=on_progress,
+        on_note=on_note,
     )
     with contextlib.closing(results):
         for _, result in results:
@@ -140,7 +157,9 @@ def execute_all(
     graphs: Graphs | None = None,
     resume: bool = True,
     hide_test: bool = False,
+    checkpoints: Checkpoints | None = None,
     on_progress: OnProgress | None = None,
+    on_note: OnNote | None = None,
 ) -> Generator[tuple[Request, RunRecord | GaugError], None, None]:
     """Run many plans, and yield each record, or its error, as it finishes.
 
@@ -154,11 +173,15 @@ def execute_all(
         graphs: Graphs that are already loaded.
         resume: Whether to reuse recorded runs.
         hide_test: Whether to remove the labels of the test nodes before training.
+        checkpoints: Where runs that take long are saved until they are recorded; by default beside
+            the store.
         on_progress: Called regularly with the number of finished runs.
+        on_note: Called regularly with a few words about what is going on.
     """
     if store is not None:
         store.check_writable()
-    execution = _Execution(store, graphs or Graphs(), resume, hide_test)
+        checkpoints = checkpoints or Checkpoints(store.checkpoint_folder)
+    execution = _Execution(store, graphs or Graphs(), resume, hide_test, checkpoints, on_note)
     done = 0
 
     def tell(under_way: float = 0.0) -> None:
@@ -173,7 +196,7 @@ def execute_all(
         yield found
     tell()
     jobs = execution.jobs(itertools.chain(first, waiting))
-    for job, outcome in (executor or ThisProcess()).run(jobs, tell):
+    for job, outcome in (executor or ThisProcess()).run(jobs, tell, on_note):
         assert isinstance(job, RunJob)
         for found in execution.take_ready():
             done += 1
@@ -183,7 +206,10 @@ def execute_all(
         if isinstance(outcome, GaugError):
             yield request, outcome
         else:
-            yield request, execution.write(placed, job.run, outcome)
+            record = execution.write(placed, job.run, outcome)
+            if job.checkpoint is not None:
+                job.checkpoint.remove()
+            yield request, record
     before = done
     for found in execution.take_ready():
         done += 1
@@ -199,11 +225,21 @@ _Waiting = tuple[Request, PlacedPlan, list[int]]
 class _Execution:
     """Turns requests into jobs, and results into records."""
 
-    def __init__(self, store: Store | None, graphs: Graphs, resume: bool, hide_test: bool) -> None:
+    def __init__(
+        self,
+        store: Store | None,
+        graphs: Graphs,
+        resume: bool,
+        hide_test: bool,
+        checkpoints: Checkpoints | None,
+        on_note: OnNote | None,
+    ) -> None:
         self.store = store
         self.graphs = graphs
         self.resume = resume
         self.hide_test = hide_test
+        self.checkpoints = checkpoints
+        self.on_note = on_note or (lambda note: None)
         self._ready: deque[tuple[Request, RunRecord | GaugError]] = deque()
         self._under_way: dict[int, tuple[RunJob, Request, PlacedPlan]] = {}
 
@@ -224,15 +260,28 @@ class _Execution:
         for request, placed, missing in waiting:
             try:
                 with _lack_of_memory_told():
-                    prepared = self.graphs.prepare(placed, hide_test=self.hide_test)
+                    prepared = self._prepare(placed)
                     _lay_out(prepared)
             except GaugError as error:
                 self._ready.append((request, error))
                 continue
             for run in missing:
-                job = RunJob(prepared, run, request.keep_history)
+                checkpoint = None
+                if self.checkpoints is not None:
+                    identity = placed.identity(run)
+                    checkpoint = self.checkpoints.of(identity, request.keep_history)
+                job = RunJob(prepared, run, request.keep_history, checkpoint)
                 self._under_way[id(job)] = (job, request, placed)
                 yield job
+
+    def _prepare(self, placed: PlacedPlan) -> PreparedRuns:
+        name = placed.plan.method.config.title
+        remaining = TimeLeft()
+
+        def on_share(share: float) -> None:
+            self.on_note(f"preparing {name}: {share:.0%}{remaining.words(share)}")
+
+        return self.graphs.prepare(placed, hide_test=self.hide_test, on_share=on_share)
 
     def take_ready(self) -> Iterator[tuple[Request, RunRecord | GaugError]]:
         """Results that need no job."""

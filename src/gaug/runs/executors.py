@@ -24,20 +24,30 @@ from gaug.errors import ConfigError, GaugError, TrainingError
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-#: Called with the finished share of a job, between 0 and 1.
-OnShare = Callable[[float], None]
+# A worker's note, in bytes.
+_NOTE = 120
+
+
+class Tell(Protocol):
+    """How a job reports where it is."""
+
+    def __call__(self, share: float, note: str = "") -> None:
+        """Report the finished share, between 0 and 1, and a few words."""
+        ...
 
 
 class Job(Protocol[T_co]):
     """A piece of work that can be pickled; tensors in it are shared with workers, not copied."""
 
-    def __call__(self, on_share: OnShare) -> T_co:
-        """Run the job and return the result; regularly report the finished share."""
+    def __call__(self, tell: Tell) -> T_co:
+        """Run the job and return the result; regularly report where it is."""
         ...
 
 
 #: Called with the sum of the finished shares of the running jobs.
 OnProgress = Callable[[float], None]
+#: Called with a few words about what is going on.
+OnNote = Callable[[str], None]
 
 
 class Executor(ABC):
@@ -50,13 +60,17 @@ class Executor(ABC):
 
     @abstractmethod
     def run(
-        self, jobs: Iterable[Job[T]], on_progress: OnProgress | None = None
+        self,
+        jobs: Iterable[Job[T]],
+        on_progress: OnProgress | None = None,
+        on_note: OnNote | None = None,
     ) -> Iterator[tuple[Job[T], T | GaugError]]:
         """Run jobs and yield each with its result, or with the `GaugError` that it raised.
 
         Args:
             jobs: The jobs.
             on_progress: Called regularly, also while a job is running.
+            on_note: Called regularly with the note of one of the running jobs.
         """
 
     def close(self) -> None:  # noqa: B027 – for those that hold something
@@ -80,10 +94,19 @@ class ThisProcess(Executor):
     """Runs one job after the other in this process."""
 
     def run(
-        self, jobs: Iterable[Job[T]], on_progress: OnProgress | None = None
+        self,
+        jobs: Iterable[Job[T]],
+        on_progress: OnProgress | None = None,
+        on_note: OnNote | None = None,
     ) -> Iterator[tuple[Job[T], T | GaugError]]:
         """Do jobs and yield each with its result."""
-        tell = on_progress or (lambda share: None)
+
+        def tell(share: float, note: str = "") -> None:
+            if on_note is not None and note:
+                on_note(note)
+            if on_progress is not None:
+                on_progress(share)
+
         for job in jobs:
             result: T | GaugError
             try:
@@ -106,7 +129,10 @@ class WorkerProcesses(Executor):
         self._pool: ProcessPoolExecutor | None = None
 
     def run(
-        self, jobs: Iterable[Job[T]], on_progress: OnProgress | None = None
+        self,
+        jobs: Iterable[Job[T]],
+        on_progress: OnProgress | None = None,
+        on_note: OnNote | None = None,
     ) -> Iterator[tuple[Job[T], T | GaugError]]:
         """Do jobs and yield each with its result."""
         tell = on_progress or (lambda share: None)
@@ -134,6 +160,9 @@ class WorkerProcesses(Executor):
                         self._signals.shares[slot] = 0.0
                         free.append(slot)
                         yield job, _result(future)
+                    busy = [slot for _, slot in pending.values()]
+                    if on_note is not None and busy:
+                        on_note(self._signals.note(min(busy)))
                     tell(sum(self._signals.shares))
                     interrupts.raise_if_asked()
         except BrokenProcessPool as error:
@@ -163,7 +192,8 @@ class WorkerProcesses(Executor):
             context = torch.multiprocessing.get_context("spawn")
             # One job more than workers, so that none waits for the next.
             shares = context.Array("d", self.workers + 1, lock=False)
-            self._signals = _Signals(shares, context.Event())
+            notes = context.Array("c", _NOTE * (self.workers + 1), lock=False)
+            self._signals = _Signals(shares, notes, context.Event())
             self._pool = ProcessPoolExecutor(
                 self.workers,
                 mp_context=context,
@@ -205,9 +235,18 @@ def _result(future: Future[Any]) -> Any:
 class _Signals:
     """State that the workers share with this process."""
 
-    def __init__(self, shares: Any, canceled: Any) -> None:
+    def __init__(self, shares: Any, notes: Any, canceled: Any) -> None:
         self.shares = shares
+        self.notes = notes
         self.canceled = canceled
+
+    def set_note(self, slot: int, note: str) -> None:
+        # Without a lock: a note that is read while it is written is a little odd, and soon gone.
+        self.notes[slot * _NOTE : (slot + 1) * _NOTE] = note.encode()[:_NOTE].ljust(_NOTE)
+
+    def note(self, slot: int) -> str:
+        found: bytes = self.notes[slot * _NOTE : (slot + 1) * _NOTE]
+        return found.strip(b" \0").decode(errors="ignore")
 
 
 class _CanceledError(Exception):
@@ -236,13 +275,15 @@ def _work(job: Job[T], slot: int) -> T:
     signals = _signals
     assert signals is not None
 
-    def on_share(share: float) -> None:
+    def tell(share: float, note: str = "") -> None:
         if signals.canceled.is_set():
             raise _CanceledError
         signals.shares[slot] = share
+        if note:
+            signals.set_note(slot, note)
 
-    on_share(0.0)
-    return job(on_share)
+    tell(0.0)
+    return job(tell)
 
 
 @contextlib.contextmanager

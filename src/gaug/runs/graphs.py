@@ -16,6 +16,7 @@ from gaug.data.opening import as_loaded, open_graph, split_graph
 from gaug.data.splits import Split
 from gaug.errors import ConfigError, reason_of
 from gaug.graph.fingerprint import graph_hash
+from gaug.pairs.ranking import OnShare
 from gaug.provenance import software_versions
 from gaug.runs.plan import Plan
 from gaug.runs.record import run_identity
@@ -126,12 +127,15 @@ class Graphs:
         code = user_code_fingerprint(*custom) if custom else None
         return PlacedPlan(plan, loaded, digest, split, task, code)
 
-    def prepare(self, placed: PlacedPlan, *, hide_test: bool) -> PreparedRuns:
+    def prepare(
+        self, placed: PlacedPlan, *, hide_test: bool, on_share: OnShare | None = None
+    ) -> PreparedRuns:
         """State shared by all runs of a plan, prepared once.
 
         Args:
             placed: The plan.
             hide_test: Whether to remove the labels of the test nodes first.
+            on_share: Called with the share of the work done so far, if it takes long.
         """
         plan = placed.plan
 
@@ -141,7 +145,13 @@ class Graphs:
             if hide_test and method.looks_at_labels:
                 raise ConfigError(f"Method {plan.method.name} is a control and cannot be chosen.")
             return PreparedRuns.prepare(
-                task, plan.model, method, plan.training, seed=plan.seed, threads=plan.threads
+                task,
+                plan.model,
+                method,
+                plan.training,
+                seed=plan.seed,
+                threads=plan.threads,
+                on_share=on_share,
             )
 
         kept_with = (placed.task, plan.method.instance, plan.model.factory)

@@ -32,6 +32,20 @@ def default_store_url() -> str:
     return str(Path(platformdirs.user_data_dir("gaug")) / "runs.sqlite")
 
 
+def checkpoint_folder(store_url: str) -> Path:
+    """Where the checkpoints of a store's runs are: beside its file, or in the user's data folder.
+
+    Args:
+        store_url: The file or URL of the store.
+    """
+    if "://" not in store_url:
+        return Path(f"{Path(store_url).expanduser()}.checkpoints")
+    url = sqlalchemy.make_url(store_url)
+    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
+        return Path(f"{url.database}.checkpoints")
+    return Path(platformdirs.user_data_dir("gaug")) / "checkpoints"
+
+
 class Store:
     """Run records behind any SQLAlchemy URL; a plain path means an SQLite file.
 
@@ -78,6 +92,11 @@ class Store:
     def database_url(self) -> str:
         """The URL of the database with its password, for other tables in the same database."""
         return self._engine.url.render_as_string(hide_password=False)
+
+    @property
+    def checkpoint_folder(self) -> Path:
+        """Where the checkpoints of its runs are."""
+        return checkpoint_folder(self.database_url)
 
     def find(self, identities: list[str]) -> dict[str, RunRecord]:
         """The newest record of each known identity."""

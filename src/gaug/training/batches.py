@@ -43,7 +43,7 @@ class WholeGraph:
     def __len__(self) -> int:
         return 1
 
-    def epoch(self, number: int) -> Iterator[Batch]:  # noqa: ARG002 – every epoch is the same
+    def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of an epoch."""
         yield self._batch
 

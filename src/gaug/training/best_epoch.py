@@ -53,7 +53,7 @@ class Flaw:
         """An infinite or NaN loss in an epoch."""
         if current.method_alone:
             return cls(
-                f"The loss of the method alone became {extra} in epoch {epoch}",
+                f"The {run.own_model}'s loss became {extra} in epoch {epoch} of its pretraining",
                 f"Try a lower {run.rate_setting}.",
             )
         where = f"epoch {epoch}{' of pretraining' if current.pretraining else ''}"

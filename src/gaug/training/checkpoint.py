@@ -77,9 +77,11 @@ class Checkpoint:
             found = torch.load(self.path, map_location="cpu", weights_only=True)
             made_for, state = found["made_for"], found["state"]
         except _UNREADABLE as error:
-            return self._refuse(f"is damaged ({reason_of(error)})")
+            self._refuse(f"is damaged ({reason_of(error)})")
+            return None
         if found["format"] != _FORMAT or made_for != self._made_for or not isinstance(state, dict):
-            return self._refuse("belongs to another run or another version of PyTorch")
+            self._refuse("belongs to another run or another version of PyTorch")
+            return None
         return state
 
     def remove(self) -> None:

@@ -26,7 +26,7 @@ class TrainingConfig(Config):
     )
     batch_size: int | str | None = setting(
         None,
-        "Training nodes per step, or auto: as many as memory allows. None: the whole graph at once.",
+        "Training nodes per step, or auto: as many as memory allows. None: the whole graph.",
         within=Range(1),
         choices=("auto",),
         later=True,
@@ -55,9 +55,8 @@ class TrainingConfig(Config):
         super().__post_init__()
         for name in ("fanout", "batch_hops"):
             if getattr(self, name) is not None and self.batch_size is None:
-                raise ConfigError(
-                    f"{name}={getattr(self, name)} is a setting of mini-batches: set batch_size, too."
-                )
+                given = f"{name}={getattr(self, name)}"
+                raise ConfigError(f"{given} is a setting of mini-batches: set batch_size, too.")
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,6 @@ class MethodConfig(NamedConfig):
         """The default settings of the edge predictors that are named here, by name."""
         return {}
 
-    def resolved(self, num_nodes: int) -> MethodConfig:  # noqa: ARG002 – for those that depend on it
+    def resolved(self, num_nodes: int) -> MethodConfig:
         """The settings for a graph of this size, with every ``auto`` that depends on it decided."""
         return self

@@ -128,10 +128,12 @@ class AugmentedRun:
     Attributes:
         warning: What users should know about this run, for instance that no edge was changed.
         rate_setting: The setting to lower if the method's loss is not finite.
+        own_model: What trains in rounds of the method alone, for messages.
     """
 
     warning: str | None = None
     rate_setting: str = "learning rate of the method"
+    own_model: str = "method"
 
     def __init__(self, visible: Visible, generator: torch.Generator) -> None:
         self.visible = visible

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+
+# Seconds after which a rate is worth telling.
+_TOO_EARLY = 2.0
 
 
 @dataclass(frozen=True)
@@ -22,3 +26,24 @@ class Progress:
 
 #: Called after each epoch, and in epochs of several batches after each batch.
 OnProgress = Callable[[Progress], None]
+
+
+class TimeLeft:
+    """How long some work will still take, if it goes on as it did since this was made."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+
+    def words(self, share: float) -> str:
+        """``, about 3 min left``, or nothing while it is too early to tell.
+
+        Args:
+            share: The share of the work that is done, between 0 and 1.
+        """
+        gone = time.monotonic() - self._begun
+        if share <= 0 or gone < _TOO_EARLY:
+            return ""
+        seconds = gone * (1 - share) / share
+        if seconds < 100:
+            return f", about {seconds:.0f} s left"
+        return f", about {seconds / 60:.0f} min left"

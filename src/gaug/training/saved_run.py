@@ -112,7 +112,7 @@ def _restored_graphs(
     saved: list[dict[str, Tensor | None]], trainer: Trainer
 ) -> dict[str | int, Adjacency]:
     device = trainer.task.labels.device
-    graphs: dict[str | int, Adjacency] = {**trainer.run.known_graphs}
+    graphs: dict[str | int, Adjacency] = dict(trainer.run.known_graphs.items())
     for place, parts in enumerate(saved):
         pairs, weight = parts["pairs"], parts["weight"]
         assert pairs is not None

@@ -222,9 +222,9 @@ class Trainer:
             if validates and choosing and stage.best.offer(score, val_loss, epoch, self._model()):
                 self.run.on_best()
             self._tell(stage, epoch, f"loss {loss + extra:.3g}", score)
-            if validates and choosing and patience is not None:
-                if epoch - stage.best.epoch >= patience:
-                    break
+            waited = epoch - stage.best.epoch
+            if validates and choosing and patience is not None and waited >= patience:
+                break
             if self.checkpoint is not None and self.checkpoint.is_due:
                 self._save(stage)
         return self._close(stage, choosing, flaw) if classifies else self._close_alone(stage, flaw)
@@ -349,7 +349,7 @@ class Trainer:
     def _tell(self, stage: Stage, epoch: float, words: str, score: float = math.nan) -> None:
         if self.on_progress is None:
             return
-        kind = "method alone, " if stage.round.method_alone else ""
+        kind = f"{self.run.own_model}, " if stage.round.method_alone else ""
         kind = "pretraining, " if stage.round.pretraining else kind
         note = f"{kind}epoch {math.ceil(epoch):,}/{stage.epochs:,}, {words}"
         if not math.isnan(score):

@@ -27,10 +27,10 @@ from gaug.methods.gaug_o.edge_sampling import sample_blocked, sample_dense
 from gaug.methods.gaug_o.sampled_adjacency import SampledAdjacency
 from gaug.models import registry
 from gaug.models.base import Linear
+from gaug.models.calling import apply_model
 from gaug.models.gcn import GCN
 from gaug.models.spec import ModelSpec
 from gaug.pairs.noise import row_keys, row_noise
-from gaug.models.calling import apply_model
 from gaug.training.loss import classification_loss
 
 ALPHAS = [0.0, 0.3, 1.0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -699,11 +698,20 @@ def test_a_predictor_that_broke_in_the_best_epoch_is_not_kept(
     steps = itertools.count(1)
     step = GAugORun.after_step
 
+    current: list[Round] = []
+    training_graph = GAugORun.training_graph
+
+    def watched(run: GAugORun, now: Round, *others: Any) -> Adjacency:
+        current[:] = [now]
+        return training_graph(run, now, *others)
+
     def after_step(run: GAugORun) -> None:
         step(run)
-        if run._embedding is not None and next(steps) == whole.best_epoch:
+        in_pretraining = run._embedding is None or current[0].method_alone
+        if not in_pretraining and next(steps) == whole.best_epoch:
             nn.init.constant_(run.encoder.first, math.nan)
 
+    monkeypatch.setattr(GAugORun, "training_graph", watched)
     monkeypatch.setattr(GAugORun, "after_step", after_step)
     broken = train(task, config_of(), TrainingConfig(epochs=50))
     assert broken.best_epoch == whole.best_epoch

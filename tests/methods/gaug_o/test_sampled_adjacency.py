@@ -18,10 +18,10 @@ from gaug.graph import attention
 from gaug.graph.adjacency import Adjacency
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.sampled_adjacency import DenseSample, Interpolated
+from gaug.models.calling import apply_model
 from gaug.models.gat import AttentionLayer
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
-from gaug.models.calling import apply_model
 
 
 def random_graph(num_nodes: int, seed: int = 0) -> Adjacency:

@@ -25,7 +25,8 @@ class DropEdge(Method[DropEdgeConfig]):
 
     Each epoch trains on the graph without ``floor(p |E|)`` undirected edges, drawn uniformly
     without replacement, both directions together; the adjacency is normalized again. In
-    mini-batches, each batch loses that share of its own edges. Inference is on the original graph. The range of p is that of the paper's appendix C.
+    mini-batches, each batch loses that share of its own edges. Inference is on the original graph.
+    The range of p is that of the paper's appendix C.
 
     With ``layer_wise``, each layer of the GNN has its own draw (Rong et al.'s layer-wise DropEdge).
     This needs a model that asks for the graph of each layer, as those of this package do.

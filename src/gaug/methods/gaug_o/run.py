@@ -17,8 +17,8 @@ from gaug.methods.gaug_o.edge_encoder import EdgeEncoder, Embedding
 from gaug.methods.gaug_o.edge_judge import EdgeJudge
 from gaug.methods.gaug_o.learned_edges import LearnedEdges
 from gaug.methods.gaug_o.warmup import warmed_up
-from gaug.seeding import draw_seed
 from gaug.models.base import Features
+from gaug.seeding import draw_seed
 from gaug.training.batch import Batch
 from gaug.training.best_epoch import finite_weights
 from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
@@ -38,6 +38,7 @@ class GAugORun(AugmentedRun):
     """
 
     rate_setting = "edge_learning_rate"
+    own_model = "edge predictor"
 
     def __init__(
         self,

@@ -1,0 +1,241 @@
+"""A run that is interrupted and goes on from its checkpoint ends as an undisturbed one."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from gaug import BGCN, AdaEdge, DropEdge, GAugM, GAugO, NoAugmentation
+from gaug.data.splits import make_split
+from gaug.data.synthetic import SyntheticConfig, planted_graph
+from gaug.models.registry import MODELS
+from gaug.models.spec import ModelSpec
+from gaug.training import checkpoint as checkpoint_module
+from gaug.training.checkpoint import Checkpoint
+from gaug.training.config import TrainingConfig
+from gaug.training.hooks import AugmentedRun, Visible
+from gaug.training.loop import RunResult
+from gaug.training.progress import Progress
+from gaug.training.run import PreparedRuns
+from gaug.training.task import Task
+
+
+class KilledError(Exception):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    data = planted_graph(SyntheticConfig(num_nodes=120, num_classes=3, degree=6.0, num_features=30))
+    return Task.of(make_split(data, "stratified").apply(data))
+
+
+METHODS: dict[str, Any] = {
+    "none": NoAugmentation,
+    "dropedge": lambda: DropEdge(drop_fraction=0.3),
+    "gaug-m": lambda: GAugM(predictor="ra", inference="original"),
+    "adaedge": lambda: AdaEdge(rounds=3, add_confidence=0.4, remove_confidence=0.4),
+    "bgcn": lambda: BGCN(graphs=2, dropout_samples=2),
+    "gaug-o": lambda: GAugO(
+        pretrain_predictor_epochs=4, pretrain_classifier_epochs=3, warmup=2.0, edge_model="vgae"
+    ),
+}
+
+
+def prepared(task: Task, method: Any, model: str = "gcn", **training: Any) -> PreparedRuns:
+    spec = ModelSpec.of(MODELS.config_type(model)(hidden=8))
+    return PreparedRuns.prepare(task, spec, method, TrainingConfig(**{"epochs": 9, **training}))
+
+
+def killed_after(runs: PreparedRuns, steps: int, checkpoint: Checkpoint) -> RunResult | None:
+    """Train until so many reports of progress, then stop as if killed; the result if it ended."""
+    count = 0
+
+    def count_down(_: Progress) -> None:
+        nonlocal count
+        count += 1
+        if count > steps:
+            raise KilledError
+
+    try:
+        return runs.train(0, keep_history=True, on_progress=count_down, checkpoint=checkpoint)
+    except KilledError:
+        return None
+
+
+def check_same(one: RunResult, other: RunResult) -> None:
+    assert torch.equal(one.probabilities, other.probabilities)
+    assert (one.best_epoch, one.epochs, one.warning) == (
+        other.best_epoch,
+        other.epochs,
+        other.warning,
+    )
+    assert str(one.history) == str(other.history)  # NaN counts as itself
+    for mine, yours in zip(one.rounds, other.rounds, strict=True):
+        assert mine.weights.keys() == yours.weights.keys()
+        assert all(torch.equal(mine.weights[name], yours.weights[name]) for name in mine.weights)
+
+
+@pytest.mark.parametrize("batches", [{}, {"batch_size": 9, "fanout": 3}])
+@pytest.mark.parametrize("name", list(METHODS))
+def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(
+    task: Task, name: str, batches: dict[str, int], tmp_path: Path
+) -> None:
+    whole = prepared(task, METHODS[name](), **batches).train(0, keep_history=True)
+    for steps in (2, 3, 7):
+        runs = prepared(task, METHODS[name](), **batches)
+        file = tmp_path / f"{steps}.checkpoint"
+        result, tries, per_epoch = None, 0, 5 if batches else 1
+        while result is None:
+            # A new process knows nothing but the file.
+            checkpoint = Checkpoint(file, "me", seconds=0)
+            result = killed_after(runs, steps * per_epoch, checkpoint)
+            tries += 1
+            assert tries < 60
+        assert tries > 1
+        check_same(result, whole)
+
+
+@pytest.mark.parametrize("model", ["gsage", "gat", "jknet"])
+def test_every_model_goes_on_as_if_nothing_had_happened(
+    task: Task, model: str, tmp_path: Path
+) -> None:
+    whole = prepared(task, METHODS["gaug-o"](), model).train(0, keep_history=True)
+    runs = prepared(task, METHODS["gaug-o"](), model)
+    file = tmp_path / "run.checkpoint"
+    assert killed_after(runs, 9, Checkpoint(file, "me", seconds=0)) is None
+    result = killed_after(runs, 1000, Checkpoint(file, "me", seconds=0))
+    assert result is not None
+    check_same(result, whole)
+
+
+def test_nothing_is_written_before_its_time(task: Task, tmp_path: Path) -> None:
+    file = tmp_path / "run.checkpoint"
+    prepared(task, NoAugmentation()).train(0, checkpoint=Checkpoint(file, "me", seconds=3600))
+    assert list(tmp_path.iterdir()) == []
+
+
+class OwnRun(AugmentedRun):
+    """A method of a user's that says nothing of its state."""
+
+
+class Own(NoAugmentation):
+    def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+        return OwnRun(visible, generator)
+
+
+def test_a_method_that_does_not_tell_its_state_is_not_saved(task: Task, tmp_path: Path) -> None:
+    file = tmp_path / "run.checkpoint"
+    prepared(task, Own()).train(0, checkpoint=Checkpoint(file, "me", seconds=0))
+    assert list(tmp_path.iterdir()) == []
+
+
+def saved(task: Task, file: Path, identity: str = "me") -> None:
+    runs = prepared(task, NoAugmentation())
+    assert killed_after(runs, 3, Checkpoint(file, identity, seconds=0)) is None
+    assert file.exists()
+
+
+@pytest.mark.parametrize("left", [0, 1, 100, 0.5, 0.99])
+def test_a_truncated_file_is_told_and_the_run_starts_over(
+    task: Task, tmp_path: Path, left: float
+) -> None:
+    file = tmp_path / "run.checkpoint"
+    saved(task, file)
+    content = file.read_bytes()
+    file.write_bytes(content[: int(left if isinstance(left, int) else left * len(content))])
+    whole = prepared(task, NoAugmentation()).train(0)
+    result = prepared(task, NoAugmentation()).train(0, checkpoint=Checkpoint(file, "me"))
+    assert torch.equal(result.probabilities, whole.probabilities)
+    assert result.warning is not None
+    assert f"The checkpoint {file} is damaged" in result.warning
+    assert "started from the beginning" in result.warning
+
+
+def test_a_file_that_would_run_code_is_refused(task: Task, tmp_path: Path) -> None:
+    file, trace = tmp_path / "run.checkpoint", tmp_path / "trace"
+
+    class Malicious:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Path.touch, (trace,)
+
+    torch.save({"format": 1, "made_for": Malicious(), "state": {}}, file)
+    result = prepared(task, NoAugmentation()).train(0, checkpoint=Checkpoint(file, "me"))
+    assert not trace.exists()
+    assert result.warning is not None
+    assert "is damaged" in result.warning
+
+
+def test_the_checkpoint_of_another_run_is_not_used(task: Task, tmp_path: Path) -> None:
+    file = tmp_path / "run.checkpoint"
+    saved(task, file, "somebody else")
+    whole = prepared(task, NoAugmentation()).train(0)
+    result = prepared(task, NoAugmentation()).train(0, checkpoint=Checkpoint(file, "me"))
+    assert torch.equal(result.probabilities, whole.probabilities)
+    assert result.warning is not None
+    assert "belongs to another run" in result.warning
+
+
+def test_a_full_disk_costs_the_checkpoint_and_not_the_run(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "run.checkpoint"
+    saved(task, file)
+    before = file.read_bytes()
+    save = torch.save
+
+    def full(state: Any, path: Path) -> None:
+        save(state, path)
+        path.write_bytes(path.read_bytes()[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpoint_module.torch, "save", full)
+    whole = prepared(task, NoAugmentation()).train(0)
+    result = prepared(task, NoAugmentation()).train(0, checkpoint=Checkpoint(file, "me", seconds=0))
+    assert torch.equal(result.probabilities, whole.probabilities)
+    assert result.warning is not None
+    assert "No checkpoint could be written" in result.warning
+    assert "No space left on device" in result.warning
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_fit_goes_on_from_its_checkpoint_and_removes_it(tmp_path: Path) -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=90, num_classes=3, degree=6.0))
+    method = GAugO(epochs=5, pretrain_predictor_epochs=3, pretrain_classifier_epochs=2)
+    whole = method.fit(data).predict_proba(data)
+    file = tmp_path / "fit.checkpoint"
+    count = 0
+
+    def count_down(_: Progress) -> None:
+        nonlocal count
+        count += 1
+        if count == 7:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        method.fit(data, on_progress=count_down, checkpoint=file, checkpoint_seconds=0)
+    assert file.exists()
+    told: list[float] = []
+    fitted = method.fit(data, on_progress=lambda now: told.append(now.epochs), checkpoint=file)
+    assert told[0] == 7  # the six before are in the file
+    assert torch.equal(fitted.predict_proba(data), whole)
+    assert not file.exists()
+
+
+def test_a_fit_with_other_settings_does_not_use_it(tmp_path: Path) -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=90, num_classes=3, degree=6.0))
+    file = tmp_path / "fit.checkpoint"
+
+    def stop(now: Progress) -> None:
+        if now.epochs == 3:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        NoAugmentation(epochs=5).fit(data, on_progress=stop, checkpoint=file, checkpoint_seconds=0)
+    with pytest.warns(UserWarning, match="belongs to another run"):
+        NoAugmentation(epochs=5, hidden=64).fit(data, checkpoint=file)
