@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 from torch.distributions import Normal
@@ -11,10 +13,12 @@ from torch_geometric.data import Data
 from gaug.data.catalog.loading import load_graph
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.edge_predictors.config import GAEConfig, VGAEConfig
-from gaug.edge_predictors.evaluation import evaluate_links
-from gaug.edge_predictors.gae import GAE, VGAE, kl_divergence
-from gaug.errors import TrainingError
+from gaug.edge_predictors.evaluation import evaluate_links, random_pairs, roc_auc
+from gaug.edge_predictors.gae import GAE, VGAE, kl_divergence, train_autoencoder
+from gaug.errors import ConfigError, TrainingError
+from gaug.graph.edges import undirected_pairs
 from gaug.graph.homophily import edge_homophily
+from gaug.pairs.inner_product import InnerProductScores
 
 KINDS: dict[str, tuple[type[GAE], type[GAEConfig]]] = {
     "gae": (GAE, GAEConfig),
@@ -109,3 +113,38 @@ def test_on_cora_learned_additions_stay_within_a_class() -> None:
     added = edge_homophily(fitted.top_non_edges(2000).pairs, data.y)
     assert added is not None
     assert added > 0.5  # 0.18 by chance
+
+
+@pytest.mark.parametrize("config_type", [GAEConfig, VGAEConfig])
+def test_a_mini_batch_of_the_whole_graph_is_full_batch_training(
+    config_type: type[GAEConfig],
+) -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=80, num_classes=2, degree=10.0))
+    plain = config_type(predictor_epochs=10)
+    batched = dataclasses.replace(plain, predictor_batch_size=80)
+    first, _ = train_autoencoder(data, plain, 0)
+    second, _ = train_autoencoder(data, batched, 0)
+    torch.testing.assert_close(first, second)
+
+
+@pytest.mark.parametrize("config_type", [GAEConfig, VGAEConfig])
+@pytest.mark.parametrize("edge_loss", ["exact", "sampled"])
+def test_mini_batches_learn_to_tell_edges_from_other_pairs(
+    config_type: type[GAEConfig], edge_loss: str
+) -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=600, num_classes=6, degree=10.0, homophily=0.95))
+    config = config_type(
+        predictor_epochs=12, predictor_batch_size=50, predictor_fanout=5, edge_loss=edge_loss
+    )
+    embeddings, _ = train_autoencoder(data, config, 0)
+    scores = InnerProductScores(embeddings)
+    edges = undirected_pairs(data.edge_index)
+    others = random_pairs(600, edges.size(1), torch.Generator().manual_seed(1))
+    assert roc_auc(scores.edge_logits(edges), scores.edge_logits(others)) > 0.75
+    again, _ = train_autoencoder(data, config, 0)
+    assert torch.equal(embeddings, again)
+
+
+def test_a_fanout_without_batches_is_refused() -> None:
+    with pytest.raises(ConfigError, match="predictor_fanout=5 is a setting of mini-batches"):
+        GAEConfig(predictor_fanout=5)

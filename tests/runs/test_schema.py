@@ -84,7 +84,7 @@ def row(plan: Plan, run: int, **changes: Any) -> dict[str, Any]:
         "model": plan.model.name,
         "method": plan.method.name,
         "protocol": "validation",
-        "config": json.dumps(spelled_before(plan.config)),
+        "config": json.dumps(spelled_before(plan.identifying)),
         "seed": plan.seed,
         "run": run,
         "val_score": 50.0 + run,
@@ -173,7 +173,7 @@ def test_its_tables_are_those_of_a_new_store(old: Path, tmp_path: Path):
 
 
 def test_the_settings_of_these_plans_were_spelled_otherwise():
-    before = [json.dumps(spelled_before(plan.config)) for plan in PLANS]
+    before = [json.dumps(spelled_before(plan.identifying)) for plan in PLANS]
     assert "max-normalised" in before[3]
     assert "standardised" in before[2]
 
@@ -189,7 +189,7 @@ def test_its_runs_are_recognized_and_not_trained_again(old: Path, plan: Plan, tr
 
 def test_settings_are_respelled(tmp_path: Path):
     path = tmp_path / "old.sqlite"
-    config = PLANS[0].config | {
+    config = PLANS[0].identifying | {
         "method": {"combination": "max-normalised", "note": {"deep": "standardised"}},
         "data": {"feature_scaling": "standardised"},
     }
@@ -201,7 +201,7 @@ def test_settings_are_respelled(tmp_path: Path):
         "note": {"deep": "standardized"},
     }
     assert record.config["data"] == {"feature_scaling": "standardized"}
-    assert record.config["training"] == PLANS[0].config["training"]
+    assert record.config["training"] == PLANS[0].identifying["training"]
 
 
 def test_the_protocol_says_how_the_epoch_was_really_chosen(old: Path):

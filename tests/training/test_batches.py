@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from gaug.graph.sparse import SparseMatrix
 from gaug.models.calling import apply_model
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
-from gaug.training.batches import MiniBatches, made_ahead
+from gaug.training.batches import MiniBatches
 from gaug.training.config import TrainingConfig
 from gaug.training.loop import RunResult
 from gaug.training.loss import classification_loss
@@ -185,31 +184,6 @@ def test_batches_are_the_same_however_many_are_prepared_ahead(task: Task) -> Non
             assert parts[0].nodes is not None
             assert torch.equal(part.nodes, parts[0].nodes)
             assert torch.equal(part.adjacency.edge_index, parts[0].adjacency.edge_index)
-
-
-def test_the_next_one_is_made_while_one_is_in_use() -> None:
-    begun = [threading.Event() for _ in range(3)]
-
-    def make(number: int) -> int:
-        begun[number].set()
-        return number
-
-    made = made_ahead(make, range(3), 1)
-    assert next(made) == 0
-    assert begun[1].wait(timeout=30)  # though nobody has asked for it yet
-    assert list(made) == [1, 2]
-
-
-def test_what_fails_in_the_background_is_raised() -> None:
-    def make(number: int) -> int:
-        if number == 1:
-            raise ConfigError("no more")
-        return number
-
-    made = made_ahead(make, range(3), 1)
-    assert next(made) == 0
-    with pytest.raises(ConfigError, match="no more"):
-        next(made)
 
 
 def test_mini_batches_learn_planted_classes() -> None:

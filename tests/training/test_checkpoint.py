@@ -14,7 +14,6 @@ from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
-from gaug.training import checkpoint as checkpoint_module
 from gaug.training.checkpoint import Checkpoint
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import AugmentedRun, Visible
@@ -83,7 +82,7 @@ def check_same(one: RunResult, other: RunResult) -> None:
 @pytest.mark.parametrize("batches", [{}, {"batch_size": 9, "fanout": 3}])
 @pytest.mark.parametrize("name", list(METHODS))
 def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(
-    task: Task, name: str, batches: dict[str, int], tmp_path: Path
+    task: Task, name: str, batches: dict[str, Any], tmp_path: Path
 ) -> None:
     whole = prepared(task, METHODS[name](), **batches).train(0, keep_history=True)
     for steps in (2, 3, 7):
@@ -193,7 +192,7 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_run(
         path.write_bytes(path.read_bytes()[:100])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(checkpoint_module.torch, "save", full)
+    monkeypatch.setattr(torch, "save", full)
     whole = prepared(task, NoAugmentation()).train(0)
     result = prepared(task, NoAugmentation()).train(0, checkpoint=Checkpoint(file, "me", seconds=0))
     assert torch.equal(result.probabilities, whole.probabilities)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gaug.config import NamedConfig, Range, setting
+from gaug.errors import ConfigError
 
 #: How the scores of the predictors in a sum are made comparable.
 SCALES = ("standardized", "ranks")
@@ -45,6 +46,26 @@ class GAEConfig(PredictorConfig):
         "Share of edges held out of training to choose the epoch; 0: all edges choose it.",
         within=Range(0, 0.5),
     )
+    predictor_batch_size: int | None = setting(
+        None,
+        "Nodes at the center of each mini-batch of the predictor; None: the whole graph.",
+        within=Range(1),
+        later=True,
+    )
+    predictor_fanout: int | None = setting(
+        None,
+        "Neighbors of a node that a mini-batch of the predictor follows at most; None: all.",
+        within=Range(1),
+        later=True,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.predictor_fanout is not None and self.predictor_batch_size is None:
+            raise ConfigError(
+                f"predictor_fanout={self.predictor_fanout} is a setting of mini-batches: set"
+                " predictor_batch_size, too."
+            )
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,9 @@ from gaug.edge_predictors.evaluation import hold_out_edges, random_pairs, roc_au
 from gaug.errors import TrainingError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.edges import undirected_pairs
-from gaug.models.base import Features, Linear, aggregate_linear, as_features
+from gaug.graph.neighborhood import Neighborhoods
+from gaug.graph.neighborhood_batches import neighborhood_batches
+from gaug.models.base import Features, Linear, aggregate_linear, as_features, rows_of
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import OnShare
 from gaug.seeding import seeded
@@ -24,6 +27,7 @@ from gaug.seeding import seeded
 # Use the exact loss over all pairs up to this many nodes, and the sampled one beyond.
 _EXACT_UP_TO = 25_000
 _EPOCHS_BETWEEN_CHECKS = 10
+_LAYERS = 2
 
 
 class GAE(EmbeddingPredictor):
@@ -36,6 +40,10 @@ class GAE(EmbeddingPredictor):
     with $\tilde A$ the GCN's normalized adjacency, trained on the weighted cross-entropy of
     `gaug.edge_predictors.edge_loss`. Pairs are ranked by their logit, not by the probability: the
     sigmoid saturates in float32 at about 17, and thousands of pairs would tie.
+
+    With ``predictor_batch_size``, a step trains on some nodes and those within two hops of them,
+    with the loss of the edges between all of these; an epoch goes through all nodes. The
+    embeddings are computed on the whole graph, layer by layer.
 
     Args:
         config: Its settings.
@@ -127,26 +135,23 @@ def train_autoencoder(
     optimizer = torch.optim.Adam(
         encoder.parameters(), lr=config.predictor_learning_rate, fused=True
     )
+    parts = _Parts(features, adjacency, config, seed)
     best_auc, best, weights = -1.0, torch.empty(0), encoder.state_dict()
     for epoch in range(1, config.predictor_epochs + 1):
-        optimizer.zero_grad()
-        mean, log_deviation = encoder(features, adjacency)
-        z, penalty = mean, mean.new_zeros(())
-        if log_deviation is not None:
-            noise = torch.randn(mean.shape, generator=generator)
-            z = mean + noise * log_deviation.exp()
-            penalty = kl_divergence(mean, log_deviation) / num_nodes**2
-        loss = edge_loss(z, adjacency, form, generator) + penalty
-        if not bool(torch.isfinite(loss)):
-            raise TrainingError(
-                f"The edge predictor's loss became {loss.item()} in epoch {epoch}."
-                " Try a lower predictor_learning_rate."
-            )
-        loss.backward()
-        optimizer.step()
-        if on_share is not None:
-            on_share(epoch / config.predictor_epochs)
-        if epoch % _EPOCHS_BETWEEN_CHECKS == 0 or epoch == config.predictor_epochs:
+        for place, (x, graph) in enumerate(parts.of_epoch(epoch), start=1):
+            optimizer.zero_grad()
+            loss = _loss(encoder, x, graph, form, generator)
+            if not bool(torch.isfinite(loss)):
+                raise TrainingError(
+                    f"The edge predictor's loss became {loss.item()} in epoch {epoch}."
+                    " Try a lower predictor_learning_rate."
+                )
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            if on_share is not None:
+                on_share((epoch - 1 + place / len(parts)) / config.predictor_epochs)
+        checked = epoch % _EPOCHS_BETWEEN_CHECKS == 0 or len(parts) > 1
+        if checked or epoch == config.predictor_epochs:
             with torch.no_grad():
                 embeddings, _ = encoder(features, adjacency)
             scores = InnerProductScores(embeddings)
@@ -156,6 +161,50 @@ def train_autoencoder(
                 weights = copy.deepcopy(encoder.state_dict())
     encoder.load_state_dict(weights)
     return best, encoder
+
+
+class _Parts:
+    """What the steps of an epoch train on: the whole graph, or mini-batches of it."""
+
+    def __init__(
+        self, features: Features, adjacency: Adjacency, config: GAEConfig, seed: int
+    ) -> None:
+        self._features = features
+        self._adjacency = adjacency
+        self._config = config
+        self._seed = seed
+        batched = config.predictor_batch_size is not None
+        self._neighborhoods = Neighborhoods(adjacency) if batched else None
+
+    def __len__(self) -> int:
+        return -(-self._adjacency.num_nodes // (self._config.predictor_batch_size or sys.maxsize))
+
+    def of_epoch(self, epoch: int) -> Iterator[tuple[Features, Adjacency]]:
+        """Features and edges of each step."""
+        if self._neighborhoods is None or self._config.predictor_batch_size is None:
+            yield self._features, self._adjacency
+            return
+        yield from neighborhood_batches(
+            self._neighborhoods,
+            torch.arange(self._adjacency.num_nodes),
+            lambda found: (rows_of(self._features, found.nodes), found.adjacency),
+            batch_size=self._config.predictor_batch_size,
+            hops=_LAYERS,
+            fanout=self._config.predictor_fanout,
+            seed=(self._seed, epoch),
+        )
+
+
+def _loss(
+    encoder: Encoder, x: Features, adjacency: Adjacency, form: str, generator: torch.Generator
+) -> Tensor:
+    mean, log_deviation = encoder(x, adjacency)
+    if log_deviation is None:
+        return edge_loss(mean, adjacency, form, generator)
+    noise = torch.randn(mean.shape, generator=generator)
+    z = mean + noise * log_deviation.exp()
+    penalty = kl_divergence(mean, log_deviation) / adjacency.num_nodes**2
+    return edge_loss(z, adjacency, form, generator) + penalty
 
 
 def kl_divergence(mean: Tensor, log_deviation: Tensor) -> Tensor:

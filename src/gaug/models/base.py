@@ -93,6 +93,11 @@ def as_features(x: Features) -> Features:
     return SparseMatrix.from_torch(to_csr(x))
 
 
+def rows_of(x: Features, nodes: Tensor) -> Features:
+    """The features of some nodes.  [n, F]"""
+    return x.rows(nodes) if isinstance(x, SparseMatrix) else x[nodes]
+
+
 def make_layers(in_features: int, out_features: int, config: ModelConfig) -> nn.ModuleList:
     """Linear layers from the input width through the hidden width to the output width."""
     widths = [in_features, *[config.hidden] * (config.layers - 1), out_features]

@@ -9,24 +9,14 @@ time.
 
 from __future__ import annotations
 
-import itertools
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
-
-import numpy as np
-import torch
-from torch import Tensor
+from collections.abc import Iterator
 
 from gaug.graph.adjacency import Adjacency
-from gaug.graph.neighborhood import Neighborhoods
-from gaug.graph.sparse import SparseMatrix
+from gaug.graph.neighborhood import Neighborhood, Neighborhoods
+from gaug.graph.neighborhood_batches import neighborhood_batches
+from gaug.models.base import rows_of
 from gaug.training.batch import Batch
 from gaug.training.task import Task
-
-_Given = TypeVar("_Given")
-_Made = TypeVar("_Made")
 
 
 class WholeGraph:
@@ -86,45 +76,19 @@ class MiniBatches:
 
     def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of an epoch."""
-        random = np.random.default_rng([*self._seed, number])
-        order = torch.from_numpy(random.permutation(self._train.numel()))
-        parts = torch.split(self._train[order], self._batch_size)
-        keys = random.integers(2**63, size=len(parts)).tolist()
-        yield from made_ahead(self._make, zip(parts, keys, strict=True), self._ahead)
+        yield from neighborhood_batches(
+            self._neighborhoods,
+            self._train,
+            self._batch,
+            batch_size=self._batch_size,
+            hops=self._hops,
+            fanout=self._fanout,
+            seed=(*self._seed, number),
+            ahead=self._ahead,
+        )
 
-    def _make(self, part: tuple[Tensor, int]) -> Batch:
-        nodes, key = part
-        # In ascending order, a batch that holds the whole graph is the whole graph.
-        found = self._neighborhoods.around(nodes.sort().values, self._hops, self._fanout, key)
-        features, labels = self._task.features, self._task.labels
-        ids = found.nodes.to(labels.device)
-        rows = features.rows(ids) if isinstance(features, SparseMatrix) else features[ids]
-        seeds = found.seeds.to(labels.device)
-        return Batch(rows, found.adjacency.to(labels.device), seeds, labels[ids[seeds]], ids)
-
-
-def made_ahead(
-    make: Callable[[_Given], _Made], given: Iterable[_Given], ahead: int
-) -> Iterator[_Made]:
-    """Make things one by one in the background, some ahead of the one in use, in their order.
-
-    Args:
-        make: Makes one; must not depend on the others.
-        given: What it is made from.
-        ahead: How many are made ahead, each in a thread of its own; 0: none.
-    """
-    if ahead == 0:
-        yield from map(make, given)
-        return
-    waiting = iter(given)
-    with ThreadPoolExecutor(ahead, "gaug-batches") as pool:
-        made: deque[Future[_Made]] = deque()
-        try:
-            made.extend(pool.submit(make, one) for one in itertools.islice(waiting, ahead))
-            while made:
-                ready = made.popleft().result()
-                made.extend(pool.submit(make, one) for one in itertools.islice(waiting, 1))
-                yield ready
-        finally:
-            for future in made:
-                future.cancel()
+    def _batch(self, found: Neighborhood) -> Batch:
+        labels = self._task.labels
+        ids, seeds = found.nodes.to(labels.device), found.seeds.to(labels.device)
+        features = rows_of(self._task.features, ids)
+        return Batch(features, found.adjacency.to(labels.device), seeds, labels[ids[seeds]], ids)

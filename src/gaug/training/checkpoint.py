@@ -42,12 +42,12 @@ class Checkpoint:
     identity: str
     seconds: float = SECONDS_BETWEEN
     problem: str | None = field(default=None, init=False)
-    _last: float = field(default_factory=time.monotonic, init=False)
+    _last: float = field(default_factory=time.perf_counter, init=False)
 
     @property
     def is_due(self) -> bool:
         """Whether the last one is long enough ago."""
-        return time.monotonic() - self._last >= self.seconds
+        return time.perf_counter() - self._last >= self.seconds
 
     def save(self, state: dict[str, Any]) -> None:
         """Replace the file by a new state."""
@@ -66,7 +66,7 @@ class Checkpoint:
             )
             with contextlib.suppress(OSError):
                 draft.unlink()
-        self._last = time.monotonic()  # also after a failure: the next try comes later
+        self._last = time.perf_counter()  # also after a failure: the next try comes later
 
     def load(self) -> dict[str, Any] | None:
         """The saved state; None if there is none that can be used."""

@@ -32,7 +32,7 @@ class TimeLeft:
     """How long some work will still take, if it goes on as it did since this was made."""
 
     def __init__(self) -> None:
-        self._begun = time.monotonic()
+        self._begun = time.perf_counter()
 
     def words(self, share: float) -> str:
         """``, about 3 min left``, or nothing while it is too early to tell.
@@ -40,7 +40,7 @@ class TimeLeft:
         Args:
             share: The share of the work that is done, between 0 and 1.
         """
-        gone = time.monotonic() - self._begun
+        gone = time.perf_counter() - self._begun
         if share <= 0 or gone < _TOO_EARLY:
             return ""
         seconds = gone * (1 - share) / share
