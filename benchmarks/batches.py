@@ -11,6 +11,8 @@ seconds of a batch, the median of several, and megabytes as JSON. Without STRUCT
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import statistics
 import sys
@@ -50,7 +52,7 @@ def main() -> None:
     before = psutil.Process().memory_info().rss / 1e6
     with measured() as cost:
         ends = list((_peer if side == "peer" else _ours)(data))
-    seconds = [late - early for early, late in zip(ends, ends[1:], strict=False)]
+    seconds = [late - early for early, late in itertools.pairwise(ends)]
     print(
         json.dumps(
             {
@@ -98,7 +100,7 @@ def _peer(data: Data) -> Iterator[float]:
         optimizer.zero_grad()
         logits = model(data.x[nodes], edges)
         loss = functional.cross_entropy(logits[places], data.y[nodes[places]])
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
         yield time.perf_counter()
 
@@ -116,7 +118,7 @@ def _ours(data: Data) -> Iterator[float]:
         if len(ends) > _BATCHES:
             raise _EnoughError
 
-    try:
+    with contextlib.suppress(_EnoughError):
         train_run(
             task,
             lambda: GCN(task.in_features, task.num_classes, GCNConfig(hidden=_HIDDEN)),
@@ -126,8 +128,6 @@ def _ours(data: Data) -> Iterator[float]:
             0,
             on_progress=note,
         )
-    except _EnoughError:
-        pass
     return iter(ends)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gaug.errors import unknown_name
-from gaug.studies.paper import TABLE2_GRAPHS, TABLE3_MODELS
+from gaug.studies.paper import TABLE2_GRAPHS, TABLE3_MODELS, TABLE5_GRAPHS
 from gaug.studies.scope import Scope
 
 if TYPE_CHECKING:
@@ -46,6 +46,15 @@ STUDIES: dict[str, StudyEntry] = {
     ),
     "table3": StudyEntry(
         "gaug.studies.table3:Table3", Scope(models=TABLE3_MODELS, settings=("published", "default"))
+    ),
+    "table5": StudyEntry(
+        "gaug.studies.table5:Table5",
+        Scope(
+            graphs=TABLE5_GRAPHS,
+            methods=("none", "gaug-m", "gaug-o"),
+            runs=10,
+            settings=("search", "default"),
+        ),
     ),
     "figure1": StudyEntry("gaug.studies.figure1:Figure1", Scope(has_picture=True)),
     "figure2": StudyEntry("gaug.studies.figure2:Figure2", Scope(runs=10, has_picture=True)),

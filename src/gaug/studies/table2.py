@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timezone
 from typing import Any
 
 from gaug.choosing.grid import Stage
-from gaug.drawing.table import Code, Scores, Table
+from gaug.drawing.table import Scores, Table
 from gaug.errors import ConfigError
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
 from gaug.runs.graphs import Graphs
-from gaug.runs.summary import mean_and_spread
+from gaug.studies.notes import provenance, settings_tables
 from gaug.studies.paper import published_settings, table2_score
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
@@ -111,7 +110,7 @@ class Table2(Study):
                 for model, method in rows
             ],
             [*provenance(results), *failures(results)],
-            [_settings(results)] if any(result.settings for result in results) else [],
+            settings_tables(results, _titles),
         )
 
 
@@ -121,40 +120,6 @@ def _scores(result: CellResult | None) -> Scores | None:
     return Scores(result.scores, table2_score(*result.cell.key), result.failure)
 
 
-def provenance(results: Sequence[CellResult]) -> list[str]:
-    """The number of runs, and the software versions."""
-    records = [record for result in results for record in result.records]
-    if not records:
-        return []
-    counts = sorted({len(result.records) for result in results if result.records})
-    newest = max(record.created.replace(tzinfo=timezone.utc) for record in records)
-    software = ", ".join(f"{name} {version}" for name, version in records[-1].versions.items())
-    return [
-        "Test micro-F1 in percent, mean and sample standard deviation over"
-        f" {' or '.join(map(str, counts))} run{'' if counts == [1] else 's'}; in parentheses"
-        " the paper's mean. Epochs were selected on validation nodes.",
-        f"Made on {newest:%Y-%m-%d} with {software}.",
-    ]
-
-
-def _settings(results: Sequence[CellResult]) -> Table:
-    """The settings of each cell that differ from the defaults."""
-    rows = []
-    for result in results:
-        if not result.settings:
-            continue
-        graph, model, method = result.cell.key
-        text = " ".join(f"{name}={value}" for name, value in result.settings.items())
-        source = f"of {result.trials}" if result.trials else "published"
-        vals = mean_and_spread(result.val_scores) if result.val_scores else None
-        rows.append([graph, MODELS.title(model), METHODS.title(method), Code(text), source, vals])
-    return Table(
-        "Settings",
-        ["graph", "model", "method", "settings", "chosen", "validation"],
-        rows,
-        [
-            "Chosen by the mean validation score of a few runs each, or published by the paper's"
-            " authors, who chose them by test score. The last column has the validation score over"
-            " all runs."
-        ],
-    )
+def _titles(key: tuple[Any, ...]) -> list[str]:
+    graph, model, method = key
+    return [graph, MODELS.title(model), METHODS.title(method)]

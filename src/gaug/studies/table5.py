@@ -1,0 +1,113 @@
+"""The paper's table 5: large graphs in mini-batches, and the whole graph at once beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gaug.choosing.grid import Stage
+from gaug.drawing.table import Scores, Table
+from gaug.methods.registry import METHODS
+from gaug.runs.graphs import Graphs
+from gaug.studies.notes import provenance, settings_tables
+from gaug.studies.paper import table5_score
+from gaug.studies.registry import STUDIES
+from gaug.studies.scope import StudyOptions
+from gaug.studies.study import Cell, CellResult, Study, failures, paper_plan
+
+MODEL = "gcn"
+
+#: The mini-batches of each graph. The paper does not say how large its own were.
+BATCHES: dict[str, dict[str, Any]] = {
+    "pubmed": {"batch_size": 20},
+    "ogbn-arxiv": {"batch_size": 1024, "fanout": 10},
+}
+
+#: How a cell is trained.
+WAYS = {"mini-batch": "mini-batches", "full": "full batch"}
+
+#: What is searched for each method, stage by stage; the same on every graph.
+SEARCHES: dict[str, tuple[Stage, ...]] = {
+    "none": (),
+    "gaug-m": (
+        Stage(
+            {
+                "predictor": ("gae", "features", "smoothed", "features+smoothed"),
+                "allocation": ("global", "per-node"),
+            },
+            over=(
+                {"add_fraction": 0.1, "remove_fraction": 0.0},
+                {"add_fraction": 0.5, "remove_fraction": 0.0},
+            ),
+        ),
+        Stage({"add_fraction": (0.1, 0.5, 1.0), "remove_fraction": (0.0, 0.1, 0.3)}),
+    ),
+    "gaug-o": (
+        Stage({"alpha": (0.1, 0.3, 0.6, 1.0)}, over=({"patience": 50},)),
+        Stage({"beta": (1.0, 3.0)}),
+        Stage({"pretrain_classifier_epochs": (30, 200)}),
+    ),
+}
+
+
+class Table5(Study):
+    """A GCN on large graphs with each method, with the paper's numbers next to ours."""
+
+    name = "table5"
+    title = "Table 5"
+    scope = STUDIES["table5"].scope
+
+    def cells(self, options: StudyOptions) -> list[Cell]:
+        """Every method on every graph, in mini-batches and at once."""
+        return [
+            self._cell(graph, method, way, options)
+            for graph in self.scope.chosen(options, "graphs")
+            for method in self.scope.chosen(options, "methods")
+            for way in WAYS
+        ]
+
+    def _cell(self, graph: str, method: str, way: str, options: StudyOptions) -> Cell:
+        batches = BATCHES[graph] if way == "mini-batch" else {}
+        plan = paper_plan(graph, MODEL, method, batches, options)
+        searched = self.scope.source_of_settings(options) == "search"
+        stages = SEARCHES[method] if searched else ()
+        return Cell((graph, method, way), plan, self.scope.run_numbers(options), stages)
+
+    def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
+        """One row per method and way of training, one column per graph."""
+        by_key = {result.cell.key: result for result in results}
+        columns = list(dict.fromkeys(graph for graph, _, _ in by_key))
+        rows = list(dict.fromkeys((method, way) for _, method, way in by_key))
+        return Table(
+            self.title,
+            ["method", "training", *columns],
+            [
+                [
+                    METHODS.title(method),
+                    WAYS[way],
+                    *(_scores(by_key[graph, method, way]) for graph in columns),
+                ]
+                for method, way in rows
+            ],
+            [*provenance(results), _note(columns), *failures(results)],
+            settings_tables(results, _titles, "training"),
+        )
+
+
+def _note(graphs: Sequence[str]) -> str:
+    batches = "; ".join(
+        f"{graph}: " + ", ".join(f"{name}={value}" for name, value in BATCHES[graph].items())
+        for graph in graphs
+    )
+    return f"A GCN. Mini-batches: {batches}. The paper has mini-batches only."
+
+
+def _scores(result: CellResult) -> Scores:
+    graph, method, way = result.cell.key
+    paper = table5_score(graph, method) if way == "mini-batch" else None
+    return Scores(result.scores, paper, result.failure)
+
+
+def _titles(key: tuple[Any, ...]) -> list[str]:
+    graph, method, way = key
+    return [graph, WAYS[way], METHODS.title(method)]
