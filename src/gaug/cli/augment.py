@@ -34,6 +34,7 @@ def augment(
         bool, typer.Option("--force", help="Replace an earlier result in the folder.")
     ] = False,
     seed: options.Seed = 0,
+    max_memory: options.MaxMemory = None,
     edges: options.Edges = None,
     features: options.Features = None,
     labels: options.Labels = None,

@@ -41,6 +41,7 @@ def fit(
     seed: options.Seed = 0,
     threads: options.Threads = 1,
     device: options.Device = "cpu",
+    max_memory: options.MaxMemory = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace an earlier model in the folder.")
     ] = False,

@@ -13,6 +13,7 @@ import typer
 
 from gaug.drawing.suffixes import PICTURE_SUFFIXES
 from gaug.errors import ConfigError
+from gaug.memory import max_memory, set_max_memory
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
 
@@ -35,6 +36,13 @@ state = _State()
 
 def _set_debug(value: bool) -> bool:
     state.debug = state.debug or value
+    return value
+
+
+def _set_max_memory(value: str | None) -> str | None:
+    if value is not None:
+        set_max_memory(value)
+    max_memory()  # raises now if the environment has something else than a size
     return value
 
 
@@ -123,6 +131,15 @@ Workers = Annotated[
     typer.Option(help="Number of worker processes. By default chosen from the cores and runs."),
 ]
 Threads = Annotated[int, typer.Option(help="Threads per run.")]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        callback=_set_max_memory,
+        help="Memory that all processes together may use, for example 4GB. By default what is free."
+        " Also GAUG_MAX_MEMORY.",
+    ),
+]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps.")]
 DataRoot = Annotated[
     Path | None,

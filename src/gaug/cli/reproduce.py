@@ -54,6 +54,7 @@ def reproduce(
     ] = None,
     seed: options.Seed = 0,
     workers: options.Workers = None,
+    max_memory: options.MaxMemory = None,
     data_root: options.DataRoot = None,
     store: options.StoreUrl = None,
     quiet: options.Quiet = False,

@@ -26,6 +26,7 @@ def train(
     workers: options.Workers = None,
     threads: options.Threads = 1,
     device: options.Device = "cpu",
+    max_memory: options.MaxMemory = None,
     history: Annotated[
         bool, typer.Option("--history", help="Record losses and scores of every epoch.")
     ] = False,
