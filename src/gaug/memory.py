@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 import psutil
@@ -124,12 +124,35 @@ class Room:
         return f"{size_text(self.free)} of the {size_text(self.limit)} of max_memory are left"
 
 
+class Allowance:
+    """The room when it was made, less what this process has taken since.
+
+    What its workers take does not count, so that it says what they may take together.
+    """
+
+    def __init__(self) -> None:
+        self._room = Room.left()
+        self._held = held_memory()
+
+    def left(self) -> Room:
+        """The room that is left."""
+        taken = held_memory() - self._held
+        return replace(self._room, free=max(0, self._room.free - taken))
+
+
 def free_memory() -> int:
     """Bytes that may still be taken, by the limit that was set and by what is available."""
     return Room.left().free
 
 
-def check_fits(needed: float, what: str, remedy: str, *, num_nodes: int | None = None) -> None:
+def check_fits(
+    needed: float,
+    what: str,
+    remedy: str,
+    *,
+    num_nodes: int | None = None,
+    room: Room | None = None,
+) -> None:
     """Raise if something needs more memory than is free.
 
     Args:
@@ -137,8 +160,9 @@ def check_fits(needed: float, what: str, remedy: str, *, num_nodes: int | None =
         what: What needs them, as the subject of a sentence.
         remedy: What to do about it, as a sentence.
         num_nodes: Nodes of the graph, if the need depends on them.
+        room: The memory that it may take; by default what is left at this moment.
     """
-    room = Room.left()
+    room = room or Room.left()
     if needed > room.free:
         size = "" if num_nodes is None else f" for {num_nodes:,} nodes"
         raise ConfigError(

@@ -81,8 +81,10 @@ def fit(
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import writing
     from gaug.errors import DataError
+    from gaug.memory import Room
     from gaug.runs.executors import local_executor
     from gaug.runs.graphs import Graphs
+    from gaug.runs.memory import check_run
     from gaug.runs.store import Store
 
     check_target(out)
@@ -111,6 +113,7 @@ def fit(
             Console(soft_wrap=True, highlight=False).print(
                 choosing.choice_text(comparison), markup=False
             )
+    check_run(graphs.place(plan), Room.left())
     estimator = plan.method.build(model=plan.model, training=plan.training, seed=seed)
     epochs = estimator.max_epochs(plan.training.epochs)
     begun = time.perf_counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gaug.data import splits
     from gaug.data.loaded import LoadedGraph
     from gaug.data.source import GraphSource
+    from gaug.runs.graphs import Graphs
     from gaug.runs.plan import Plan
 
 
@@ -282,6 +283,24 @@ def sensible_workers(workers: int | None, runs: int) -> int:
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     return max(1, min(cores, runs // 4))
+
+
+def workers_that_fit(workers: int, plans: Iterable[Plan], graphs: Graphs, *, quiet: bool) -> int:
+    """As many of the workers as fit into memory; reports on standard error if fewer do."""
+    from gaug.memory import Room, size_text
+    from gaug.runs.memory import fitting_workers, largest_run, worker_memory
+
+    plans = list(plans)
+    fitting = fitting_workers(workers, plans, graphs)
+    if fitting < workers and not quiet:
+        each, room = worker_memory(largest_run(plans, graphs)), Room.left()
+        source = "are free" if room.limit is None else "may be used (--max-memory)"
+        print(
+            f"gaug: {fitting} worker{'s' if fitting > 1 else ''} instead of {workers}: a worker"
+            f" takes about {size_text(each)} and {size_text(room.free)} {source}.",
+            file=sys.stderr,
+        )
+    return fitting
 
 
 def some_of(names: str | None) -> tuple[str, ...] | None:

@@ -76,6 +76,8 @@ def train(
     options.tell_notes(loaded, quiet=quiet)
     if not source.in_catalog:
         options.tell_split(loaded, graphs.split(plan), quiet=quiet)
+    plans = choosing.plans_to_run(method, plan)
+    spread_over = options.workers_that_fit(spread_over, plans, graphs, quiet=quiet)
     records: list[RunRecord] = []
     taken_over: list[float] = []
     interrupted = False

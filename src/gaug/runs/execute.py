@@ -17,6 +17,7 @@ from gaug.provenance import checkout_commit, software_versions
 from gaug.runs.cost import measured
 from gaug.runs.executors import Executor, OnProgress, OnShare, ThisProcess
 from gaug.runs.graphs import Graphs, PlacedPlan
+from gaug.runs.memory import check_run, plan_memory
 from gaug.runs.plan import Plan
 from gaug.runs.predictions import pack_predictions, unpack_predictions
 from gaug.runs.record import RunRecord
@@ -52,11 +53,13 @@ class RunJob:
         prepared: State shared by all runs of its plan.
         run: Its number.
         keep_history: Whether to keep one row per epoch.
+        memory: Bytes that it takes, about.
     """
 
     prepared: PreparedRuns
     run: int
     keep_history: bool = False
+    memory: int = 0
 
     def __call__(self, on_share: OnShare) -> dict[str, Any]:
         """Train and evaluate once; returns the measured columns of a record."""
@@ -158,7 +161,8 @@ def execute_all(
     """
     if store is not None:
         store.check_writable()
-    execution = _Execution(store, graphs or Graphs(), resume, hide_test)
+    executor = executor or ThisProcess()
+    execution = _Execution(store, graphs or Graphs(), executor, resume, hide_test)
     done = 0
 
     def tell(under_way: float = 0.0) -> None:
@@ -173,7 +177,7 @@ def execute_all(
         yield found
     tell()
     jobs = execution.jobs(itertools.chain(first, waiting))
-    for job, outcome in (executor or ThisProcess()).run(jobs, tell):
+    for job, outcome in executor.run(jobs, tell):
         assert isinstance(job, RunJob)
         for found in execution.take_ready():
             done += 1
@@ -199,9 +203,17 @@ _Waiting = tuple[Request, PlacedPlan, list[int]]
 class _Execution:
     """Turns requests into jobs, and results into records."""
 
-    def __init__(self, store: Store | None, graphs: Graphs, resume: bool, hide_test: bool) -> None:
+    def __init__(
+        self,
+        store: Store | None,
+        graphs: Graphs,
+        executor: Executor,
+        resume: bool,
+        hide_test: bool,
+    ) -> None:
         self.store = store
         self.graphs = graphs
+        self.executor = executor
         self.resume = resume
         self.hide_test = hide_test
         self._ready: deque[tuple[Request, RunRecord | GaugError]] = deque()
@@ -223,14 +235,16 @@ class _Execution:
         """The runs of plans; each plan is prepared when its turn comes."""
         for request, placed, missing in waiting:
             try:
+                check_run(placed, self.executor.room())
                 with _lack_of_memory_told():
                     prepared = self.graphs.prepare(placed, hide_test=self.hide_test)
                     _lay_out(prepared)
             except GaugError as error:
                 self._ready.append((request, error))
                 continue
+            memory = plan_memory(placed)
             for run in missing:
-                job = RunJob(prepared, run, request.keep_history)
+                job = RunJob(prepared, run, request.keep_history, memory.run + memory.drawn)
                 self._under_way[id(job)] = (job, request, placed)
                 yield job
 
