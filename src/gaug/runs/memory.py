@@ -39,6 +39,8 @@ _HEAD_OF_ENTRY = 60
 _PASSING_COPIES = 1.3  # gradients and products under way
 _KEPT_COPIES = 3.0  # per layer, for the backward pass
 _KEPT_COPIES_JKNET = 4.6
+# Blocks below 32 MB are not given back to the system, and leave gaps; larger ones do not.
+_GAPS, _MOST_GAPS = 0.6, 300_000_000
 _DENSE_COPIES = 1.2  # of dense features; more if some are dropped
 _DROPPED_COPIES = 3.0
 
@@ -48,7 +50,7 @@ _COMPILED = 110_000_000  # Numba and the tiles of pairs
 _RANKED_ENTRY = 480  # while all pairs are ranked
 _MENDED_ENTRY = 160  # what is kept of that
 _LEARNED_NODE = 3500  # the predictor, and the embeddings with their gradients
-_LEARNED_UNIT = 12  # per node and unit of the model's layers: the gradient of all pairs
+_LEARNED_UNIT = 15  # per node and unit of the model's layers: the gradient of all pairs
 # Share of the pairs that a predictor at its start would join, at alpha = 1.
 _JOINED = 0.15
 _LEAST_HIDDEN = 8
@@ -173,6 +175,7 @@ def _plain_run(size: GraphSize, model: ModelSpec) -> int:
     copies = _KEPT_COPIES_JKNET if isinstance(config, JKNetConfig) else _KEPT_COPIES
     heads = config.heads * layers + 1 if isinstance(config, GATConfig) else 0
     hidden = 4 * width * (_PASSING_COPIES + copies * layers) * size.nodes_in_step
+    hidden += min(_GAPS * hidden, _MOST_GAPS)
     entries = _HEAD_OF_ENTRY * heads * size.entries_in_step
     if not isinstance(config, MLPConfig):
         entries += _ENTRY_LAID_OUT * size.entries + _ENTRY_IN_STEP * size.entries_in_step
