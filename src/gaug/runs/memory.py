@@ -154,7 +154,8 @@ def run_memory(size: GraphSize, model: ModelSpec, method: MethodConfig) -> RunMe
                 size, pairs=int(size.pairs * (1 + method.add_fraction - method.remove_fraction))
             )
             kept = _COMPILED + _MENDED_ENTRY * size.entries
-            return RunMemory(_plain_run(changed, model) + kept, plain + ranking_memory(size))
+            ranking = _laid_out(size, model) + ranking_memory(size)
+            return RunMemory(_plain_run(changed, model) + kept, ranking)
         case GAugOConfig():
             width, layers = _hidden_layers(model)
             each = _LEARNED_NODE + _LEARNED_UNIT * width * layers
@@ -173,17 +174,22 @@ def _plain_run(size: GraphSize, model: ModelSpec) -> int:
     config = model.config
     width, layers = _hidden_layers(model)
     copies = _KEPT_COPIES_JKNET if isinstance(config, JKNetConfig) else _KEPT_COPIES
-    heads = config.heads * layers + 1 if isinstance(config, GATConfig) else 0
     hidden = 4 * width * (_PASSING_COPIES + copies * layers) * size.nodes_in_step
     hidden += min(_GAPS * hidden, _MOST_GAPS)
-    entries = _HEAD_OF_ENTRY * heads * size.entries_in_step
-    if not isinstance(config, MLPConfig):
-        entries += _ENTRY_LAID_OUT * size.entries + _ENTRY_IN_STEP * size.entries_in_step
+    heads = config.heads * layers + 1 if isinstance(config, GATConfig) else 0
+    return int(_laid_out(size, model) + hidden + _HEAD_OF_ENTRY * heads * size.entries_in_step)
+
+
+def _laid_out(size: GraphSize, model: ModelSpec) -> int:
+    """Features and edges, laid out for products."""
     features: float = _FEATURE * size.features
     if size.dense:
-        dropped = getattr(config, "input_dropout", 0.0) > 0
+        dropped = getattr(model.config, "input_dropout", 0.0) > 0
         features = 4 * (_DROPPED_COPIES if dropped else _DENSE_COPIES) * size.features
-    return int(_FIXED + _NODE * size.nodes + hidden + entries + features)
+    entries = _ENTRY_LAID_OUT * size.entries + _ENTRY_IN_STEP * size.entries_in_step
+    if isinstance(model.config, MLPConfig):
+        entries = 0
+    return int(_FIXED + _NODE * size.nodes + features + entries)
 
 
 def _hidden_layers(model: ModelSpec) -> tuple[int, int]:
