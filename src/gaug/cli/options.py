@@ -290,10 +290,14 @@ def workers_that_fit(workers: int, plans: Iterable[Plan], graphs: Graphs, *, qui
     from gaug.memory import Room, size_text
     from gaug.runs.memory import fitting_workers, largest_run, worker_memory
 
+    if workers == 1:
+        return 1
     plans = list(plans)
     fitting = fitting_workers(workers, plans, graphs)
-    if fitting < workers and not quiet:
-        each, room = worker_memory(largest_run(plans, graphs)), Room.left()
+    largest, room = largest_run(plans, graphs), Room.left()
+    # What does not fit at all is refused in its own words.
+    if fitting < workers and not quiet and largest.least <= room.free:
+        each = worker_memory(largest)
         source = "are free" if room.limit is None else "may be used (--max-memory)"
         print(
             f"gaug: {fitting} worker{'s' if fitting > 1 else ''} instead of {workers}: a worker"

@@ -223,7 +223,8 @@ class _Execution:
         """Requests with missing runs; known results and errors go to `take_ready`."""
         for request in requests:
             try:
-                placed = self._place(request)
+                with _lack_of_memory_told():
+                    placed = self._place(request)
                 missing = self._take_over(request, placed)
             except GaugError as error:
                 self._ready.append((request, error))
