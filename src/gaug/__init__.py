@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gaug.graph.valid import standardize as standardize
     from gaug.inspection.inspect import Inspection as Inspection
     from gaug.inspection.inspect import inspect as inspect
+    from gaug.memory import set_max_memory as set_max_memory
     from gaug.methods.adaedge.config import AdaEdgeConfig as AdaEdgeConfig
     from gaug.methods.adaedge.method import AdaEdge as AdaEdge
     from gaug.methods.bgcn.config import BGCNConfig as BGCNConfig
@@ -138,6 +139,7 @@ _HOMES = {
     "open_graph": "gaug.data.opening",
     "planted_graph": "gaug.data.synthetic",
     "search": "gaug.choosing.search",
+    "set_max_memory": "gaug.memory",
     "split_graph": "gaug.data.opening",
     "standardize": "gaug.graph.valid",
     "summarize": "gaug.runs.summary",

@@ -45,6 +45,18 @@ REFUSED = [
     (["train", "karate", "--workers", "0"], "workers must be at least 1, got 0."),
     (["train", "karate", "--threads", "0"], "threads must be at least 1, got 0."),
     (["train", "karate", "--device", "gpu"], "device must be one of cpu, cuda, mps, xpu"),
+    (["train", "karate", "--max-memory", "lots"], "max_memory must be a size such as 4GB"),
+    *(
+        ([*command, "--max-memory", "-1GB"], "max_memory must be a size such as 4GB, 512MB or")
+        for command in (
+            ["fit", "karate", "--out", "model"],
+            ["predict", "model", "karate", "--out", "classes.csv"],
+            ["augment", "karate", "--out", "better"],
+            ["search", "karate"],
+            ["inspect", "karate"],
+            ["reproduce", "table2"],
+        )
+    ),
     (["train", "--edges", "absent.csv"], "absent.csv"),
     (["train", "karate", "--time-budget", "5"], "--time-budget goes with --method auto."),
     (["train", "karate", "--method", "auto", "--time-budget", "0"], "time_budget must be above 0"),

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import contains_self_loops, is_undirected
 from torch_geometric.utils import homophily as pyg_homophily
 
-from gaug.errors import DataError
+from gaug.errors import ConfigError, DataError
 from gaug.graph import valid as graph
 from gaug.graph.components import induced_subgraph, largest_components
 from gaug.graph.edges import undirected_pairs
@@ -568,3 +568,12 @@ def test_a_subgraph_is_the_one_of_networkx_with_its_weights(case, draws):
     assert part.edge_index.size(1) == 2 * expected.number_of_edges()
     if nodes:
         assert np.array_equal(dense, networkx.to_numpy_array(expected, nodelist=nodes))
+
+
+def test_a_graph_too_large_for_the_memory_is_refused_before_it_is_sorted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GAUG_MAX_MEMORY", "1MB")
+    data = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0, 1], [1, 0]]).repeat(1, 60_000))
+    with pytest.raises(ConfigError, match=r"^Sorting the edges of the graph needs about .* left"):
+        graph.standardize(data)

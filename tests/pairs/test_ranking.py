@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
+import psutil
 import pytest
 import torch
 from hypothesis import given, settings
@@ -12,11 +14,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from gaug.errors import DataError, TrainingError
+from gaug.memory import free_memory
 from gaug.pairs import ranking
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import (
     RankedPairs,
     bottom_edges,
+    default_block,
     num_non_edges,
     top_non_edges,
     top_non_edges_per_node,
@@ -287,3 +291,25 @@ def test_pairs_with_an_end_among_the_first_nodes(per_node: bool, first: int) -> 
     assert list(map(tuple, found.pairs.t().tolist())) == expected
     with pytest.raises(DataError, match="must be from 0 to the number of non-edges"):
         rank(scores, edges, num_nodes, len(free) + 1, among_first=first)
+
+
+def test_a_block_is_a_few_rows_unless_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert default_block(100) == 1 << 18  # what a core's cache holds
+    assert default_block(100_000) == 16 * 100_000
+    available = SimpleNamespace(available=300_000_000)  # of which 200 MB are left alone
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: available)
+    assert default_block(1_000_000) * 16 <= free_memory() / 8 < default_block(1_000_000) * 16 + 16
+    available.available = 0
+    assert default_block(1_000_000) == 1
+
+
+@pytest.mark.parametrize("rank", [top_non_edges, top_non_edges_per_node])
+def test_a_ranking_does_not_depend_on_the_free_memory(
+    rank: Callable[..., RankedPairs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix, edges = tied_scores(40, 0), random_edges(40, 0.2, 0)
+    plenty = rank(DenseScores(matrix), edges, 40, 100)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=0))
+    short = rank(DenseScores(matrix), edges, 40, 100)
+    assert torch.equal(plenty.pairs, short.pairs)
+    assert torch.equal(plenty.logits, short.logits)

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from gaug.choosing.candidates import NONE, CandidateList
+from gaug.choosing.candidates import CANDIDATES, NONE, CandidateList
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import TrialRunner, check_validation
 from gaug.choosing.limits import TIME_BUDGET, TRIAL_RUNS, check_auto
@@ -22,6 +22,7 @@ from gaug.data.splits import Split
 from gaug.models.spec import Model
 from gaug.runs.executors import Executor, OnProgress, local_executor
 from gaug.runs.graphs import Graphs
+from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
@@ -134,7 +135,7 @@ def auto(
         split_config: Fractions, counts and seed of a drawn split.
         seed: Seed of all randomness.
         info: Names of nodes, classes and features, if any.
-        workers: Number of worker processes.
+        workers: Number of worker processes at most.
         threads: Threads per run.
         device: Where to compute; by default where the graph is.
         store: Where runs are recorded and reused from.
@@ -163,7 +164,8 @@ def auto(
     if split is None and plan.split_config == SplitConfig():
         masked = with_fitting_masks(loaded.data, seed=seed)
         plan = dataclasses.replace(plan, split=Split.of_masks(masked, "all labeled nodes"))
-    with local_executor(workers) as executor:
+    plans = [candidate.trial(plan).plan for candidate in CANDIDATES]
+    with local_executor(fitting_workers(workers, plans, graphs)) as executor:
         comparison = choose_method(
             plan,
             time_budget=time_budget,

@@ -24,6 +24,7 @@ from gaug.methods.spec import MethodLike
 from gaug.models.spec import Model
 from gaug.runs.executors import Executor, local_executor
 from gaug.runs.graphs import Graphs, PlacedPlan
+from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
@@ -114,7 +115,7 @@ def search(
         split: The kind of split or a path; None for the graph's default.
         split_config: Fractions, counts and seed of a drawn split.
         seed: Seed of all randomness.
-        workers: Number of worker processes; the result does not depend on it.
+        workers: Number of worker processes at most; the result does not depend on it.
         threads: Threads per run.
         device: Where to compute; by default where the graph is.
         store: Where runs and the study are saved.
@@ -139,9 +140,11 @@ def search(
         threads=threads,
         device=device,
     )
-    with local_executor(workers) as executor:
+    graphs = Graphs()
+    with local_executor(fitting_workers(workers, [plan], graphs)) as executor:
         return search_settings(
             plan,
+            graphs=graphs,
             trials=trials,
             trial_runs=trial_runs,
             timeout=timeout,

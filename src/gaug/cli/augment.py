@@ -34,6 +34,7 @@ def augment(
         bool, typer.Option("--force", help="Replace an earlier result in the folder.")
     ] = False,
     seed: options.Seed = 0,
+    max_memory: options.MaxMemory = None,
     edges: options.Edges = None,
     features: options.Features = None,
     labels: options.Labels = None,
@@ -66,9 +67,12 @@ def augment(
     from gaug.data.opening import open_graph
     from gaug.edge_predictors.evaluation import random_pairs
     from gaug.graph.edges import undirected_pairs
+    from gaug.memory import check_fits
     from gaug.methods.gaug_m.method import GAugM
+    from gaug.models.base import as_features
     from gaug.provenance import software_versions
     from gaug.report.augmentation import check_folder, write_augmentation
+    from gaug.runs.memory import GraphSize, ranking_memory
 
     check_folder(out, force=force)
     if out.resolve() in source.folders:
@@ -79,6 +83,13 @@ def augment(
     if not source.in_catalog:
         # Scaling is only for the predictor; features are written unscaled.
         loaded = open_graph(source, data_root, "as-is")
+    size = GraphSize.of(as_features(data.x), data.num_edges // 2)
+    check_fits(
+        ranking_memory(size),
+        "Ranking all pairs",
+        "Use a smaller graph or a machine with more memory.",
+        num_nodes=size.nodes,
+    )
     method = plan.method.build(seed=seed)
     assert isinstance(method, GAugM)
     with run_progress(f"{name}: edge predictor", 100, quiet=quiet, unit="%") as move:

@@ -39,6 +39,15 @@ def method_to_begin_with(method: str, model: str, time_budget: float | None) -> 
     return "none"
 
 
+def plans_to_run(method: str, plan: Plan) -> list[Plan]:
+    """The plan itself, or those of all candidates if the method is still to be chosen."""
+    if method != AUTO:
+        return [plan]
+    from gaug.choosing.candidates import CANDIDATES
+
+    return [plan, *(candidate.trial(plan).plan for candidate in CANDIDATES)]
+
+
 def choose(
     plan: Plan,
     time_budget: float | None,

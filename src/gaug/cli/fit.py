@@ -42,6 +42,7 @@ def fit(
     seed: options.Seed = 0,
     threads: options.Threads = 1,
     device: options.Device = "cpu",
+    max_memory: options.MaxMemory = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace an earlier model in the folder.")
     ] = False,
@@ -83,8 +84,10 @@ def fit(
     from gaug.cli.progress import run_progress
     from gaug.cli.writing import writing
     from gaug.errors import DataError
+    from gaug.memory import Room
     from gaug.runs.executors import local_executor
     from gaug.runs.graphs import Graphs
+    from gaug.runs.memory import check_run
     from gaug.runs.store import Store, checkpoint_folder, default_store_url
 
     check_target(out)
@@ -113,6 +116,7 @@ def fit(
             Console(soft_wrap=True, highlight=False).print(
                 choosing.choice_text(comparison), markup=False
             )
+    check_run(graphs.place(plan), Room.left())
     estimator = plan.method.build(model=plan.model, training=plan.training, seed=seed)
     epochs = estimator.max_epochs(plan.training.epochs)
     folder = checkpoint_folder(store or default_store_url())

@@ -30,6 +30,7 @@ def inspect(
     seed: options.Seed = 0,
     threads: options.Threads = 1,
     device: options.Device = "cpu",
+    max_memory: options.MaxMemory = None,
     edges: options.Edges = None,
     features: options.Features = None,
     labels: options.Labels = None,

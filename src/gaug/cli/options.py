@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ import typer
 
 from gaug.drawing.suffixes import PICTURE_SUFFIXES
 from gaug.errors import ConfigError
+from gaug.memory import max_memory, set_max_memory
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from gaug.data.loaded import LoadedGraph
     from gaug.data.source import GraphSource
     from gaug.runs.checkpoints import Checkpoints
+    from gaug.runs.graphs import Graphs
     from gaug.runs.plan import Plan
 
 
@@ -36,6 +38,13 @@ state = _State()
 
 def _set_debug(value: bool) -> bool:
     state.debug = state.debug or value
+    return value
+
+
+def _set_max_memory(value: str | None) -> str | None:
+    if value is not None:
+        set_max_memory(value)
+    max_memory()  # raises now if the environment has something else than a size
     return value
 
 
@@ -124,6 +133,15 @@ Workers = Annotated[
     typer.Option(help="Number of worker processes. By default chosen from the cores and runs."),
 ]
 Threads = Annotated[int, typer.Option(help="Threads per run.")]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        callback=_set_max_memory,
+        help="Memory that all processes together may use, for example 4GB. By default what is free."
+        " Also GAUG_MAX_MEMORY.",
+    ),
+]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps.")]
 DataRoot = Annotated[
     Path | None,
@@ -286,6 +304,28 @@ def sensible_workers(workers: int | None, runs: int) -> int:
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     return max(1, min(cores, runs // 4))
+
+
+def workers_that_fit(workers: int, plans: Iterable[Plan], graphs: Graphs, *, quiet: bool) -> int:
+    """As many of the workers as fit into memory; reports on standard error if fewer do."""
+    from gaug.memory import Room, size_text
+    from gaug.runs.memory import fitting_workers, largest_run, worker_memory
+
+    if workers == 1:
+        return 1
+    plans = list(plans)
+    fitting = fitting_workers(workers, plans, graphs)
+    largest, room = largest_run(plans, graphs), Room.left()
+    # What does not fit at all is refused in its own words.
+    if fitting < workers and not quiet and largest.least <= room.free:
+        each = worker_memory(largest)
+        source = "are free" if room.limit is None else "may be used (--max-memory)"
+        print(
+            f"gaug: {fitting} worker{'s' if fitting > 1 else ''} instead of {workers}: a worker"
+            f" takes about {size_text(each)} and {size_text(room.free)} {source}.",
+            file=sys.stderr,
+        )
+    return fitting
 
 
 def some_of(names: str | None) -> tuple[str, ...] | None:

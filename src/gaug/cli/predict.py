@@ -18,6 +18,7 @@ def predict(
     out: Annotated[Path, typer.Option(help="CSV file to write to.")],
     graph: options.Graph = None,
     device: options.Device = "cpu",
+    max_memory: options.MaxMemory = None,
     edges: options.Edges = None,
     features: options.Features = None,
     labels: options.Labels = None,

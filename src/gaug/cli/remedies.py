@@ -18,6 +18,7 @@ REMEDIES: dict[str, str] = {
     "drop-column": "Use --column drop=NAME.",
     "split-settings": "Use --set NAME=VALUE or --split FILE.",
     "not-empty": "--force replaces an earlier result in it.",
+    "max-memory": "Or raise --max-memory.",
     "store": "Use --store to select another.",
     "edge-weights": "--column drop=weight ignores the weights of a file.",
     "feature-scaling": "--set feature_scaling=as-is leaves them unchanged.",

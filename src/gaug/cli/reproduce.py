@@ -54,6 +54,7 @@ def reproduce(
     ] = None,
     seed: options.Seed = 0,
     workers: options.Workers = None,
+    max_memory: options.MaxMemory = None,
     data_root: options.DataRoot = None,
     store: options.StoreUrl = None,
     quiet: options.Quiet = False,
@@ -100,9 +101,12 @@ def reproduce(
             cell.plan.graph.check(data_root)
     opened, held = Store(store), Graphs(data_root)
     num_runs = sum(len(cell.runs) for cell in cells)
+    plans = [cell.plan for cell in cells]
+    spread_over = options.sensible_workers(workers, num_runs)
+    spread_over = options.workers_that_fit(spread_over, plans, held, quiet=quiet)
     with (
         options.resumable(),
-        local_executor(options.sensible_workers(workers, num_runs)) as executor,
+        local_executor(spread_over) as executor,
         run_progress(name, 100, quiet=quiet, unit="%") as move,
     ):
         results = run_cells(

@@ -40,6 +40,7 @@ def search(
     workers: options.Workers = None,
     threads: options.Threads = 1,
     device: options.Device = "cpu",
+    max_memory: options.MaxMemory = None,
     edges: options.Edges = None,
     features: options.Features = None,
     labels: options.Labels = None,
@@ -92,6 +93,7 @@ def search(
     options.tell_notes(loaded, quiet=quiet)
     if not source.in_catalog:
         options.tell_split(loaded, graphs.split(plan), quiet=quiet)
+    spread_over = options.workers_that_fit(spread_over, [plan], graphs, quiet=quiet)
     with options.resumable(), local_executor(spread_over) as executor:
         with run_progress(f"{loaded.name}, {plan}", trials, quiet=quiet, unit="trials") as move:
             result = search_settings(

@@ -26,6 +26,7 @@ def train(
     workers: options.Workers = None,
     threads: options.Threads = 1,
     device: options.Device = "cpu",
+    max_memory: options.MaxMemory = None,
     history: Annotated[
         bool, typer.Option("--history", help="Record losses and scores of every epoch.")
     ] = False,
@@ -77,6 +78,8 @@ def train(
     options.tell_notes(loaded, quiet=quiet)
     if not source.in_catalog:
         options.tell_split(loaded, graphs.split(plan), quiet=quiet)
+    plans = choosing.plans_to_run(method, plan)
+    spread_over = options.workers_that_fit(spread_over, plans, graphs, quiet=quiet)
     records: list[RunRecord] = []
     taken_over: list[float] = []
     interrupted = False

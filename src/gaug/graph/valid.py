@@ -16,6 +16,11 @@ from gaug.errors import DataError
 from gaug.graph.edges import pair_keys
 from gaug.graph.matrices import compact_features, sparse_features
 from gaug.graph.sparse import to_csr
+from gaug.memory import check_fits
+
+# Measured: both directions of each edge, with keys, sorted keys and their order.
+_BYTES_PER_EDGE = 160
+_MANY_EDGES = 100_000  # fewer fit anywhere
 
 
 def standardize(data: Data, *, require_features: bool = True) -> tuple[Data, list[str]]:
@@ -30,9 +35,17 @@ def standardize(data: Data, *, require_features: bool = True) -> tuple[Data, lis
 
     Raises:
         DataError: Where the meaning of the input is not clear, with the place and the rule.
+        ConfigError: If there is not enough memory for it.
     """
     notes: list[str] = []
     num_nodes = _checked_num_nodes(data, require_features=require_features)
+    if data.edge_index.size(1) > _MANY_EDGES:
+        check_fits(
+            _BYTES_PER_EDGE * data.edge_index.size(1),
+            "Sorting the edges of the graph",
+            "Use a smaller graph or a machine with more memory.",
+            num_nodes=num_nodes,
+        )
     edge_index, edge_weight = _undirected_edges(data, num_nodes, notes)
     valid = data.clone()
     for key in data.keys():  # noqa: SIM118 - a Data is not a dict

@@ -23,6 +23,7 @@ from gaug.methods.spec import MethodSpec
 from gaug.models.spec import ModelSpec
 from gaug.runs.executors import Executor, OnProgress, local_executor
 from gaug.runs.graphs import Graphs
+from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
@@ -125,7 +126,7 @@ def inspect(
         training: Settings of training.
         runs: Runs of each of the three models.
         seed: Seed from which the seeds of all runs are derived.
-        workers: Number of worker processes.
+        workers: Number of worker processes at most.
         threads: Threads per run.
         device: Where to compute; by default where the graph is.
         store: Where runs are recorded and reused from.
@@ -148,9 +149,16 @@ def inspect(
         threads=threads,
         device=device,
     )
-    with local_executor(workers) as executor:
+    graphs = Graphs()
+    with local_executor(fitting_workers(workers, [plan], graphs)) as executor:
         return inspect_plan(
-            plan, train=train, runs=runs, executor=executor, store=store, on_progress=on_progress
+            plan,
+            train=train,
+            runs=runs,
+            graphs=graphs,
+            executor=executor,
+            store=store,
+            on_progress=on_progress,
         )
 
 

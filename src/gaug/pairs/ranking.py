@@ -15,6 +15,7 @@ from torch import Tensor
 
 from gaug.errors import DataError, TrainingError
 from gaug.graph.edges import keys_to_pairs, pair_keys
+from gaug.memory import free_memory
 from gaug.pairs.scores import PairScores
 
 #: Called with the share of the work done so far.
@@ -31,6 +32,9 @@ def part_of_work(on_share: OnShare | None, place: int, count: int) -> OnShare | 
 # Default number of scores computed at a time: what fits into a core's own cache, or a few rows.
 _BLOCK_ELEMENTS = 1 << 18
 _BLOCK_ROWS = 16
+# A block takes at most this share of the free memory: scores, a copy of them, a mask, and places.
+_SHARE_OF_FREE = 8
+_BYTES_PER_SCORE = 16
 # Extra pairs that are kept until exact scores decide between them.
 _UNDECIDED = 1 << 16
 
@@ -77,7 +81,7 @@ def top_non_edges(
         on_share: Called with the share of the work done so far.
     """
     check_count(count, num_nodes, edges, among_first)
-    block_elements = block_elements or max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
+    block_elements = block_elements or default_block(num_nodes)
     edge_keys = pair_keys(edges, num_nodes).sort().values.numpy()
     best = _BestPairs(count, scores.slack, lambda keys: _exact(scores, keys, num_nodes))
     # Each pair is visited from its smaller id.
@@ -115,7 +119,7 @@ def top_non_edges_per_node(
     nodes offer pairs.
     """
     check_count(count, num_nodes, edges, among_first)
-    block_elements = block_elements or max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
+    block_elements = block_elements or default_block(num_nodes)
     offering = num_nodes if among_first is None else among_first
     rounds = max(1, -(-2 * count // offering))  # each brings at least one new pair per two nodes
     while True:
@@ -170,6 +174,12 @@ def check_not_nan(highest: float) -> None:
             "The edge predictor gave scores that are not numbers (NaN). Its training may have"
             " diverged: try a lower learning_rate, or another predictor."
         )
+
+
+def default_block(num_nodes: int) -> int:
+    """Number of scores to compute at a time: a few rows, fewer if memory is short."""
+    wanted = max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
+    return max(1, min(wanted, free_memory() // (_SHARE_OF_FREE * _BYTES_PER_SCORE)))
 
 
 def row_blocks(

@@ -12,6 +12,8 @@ from gaug.methods.spec import MethodLike
 from gaug.models.spec import Model
 from gaug.runs.execute import execute
 from gaug.runs.executors import OnProgress, local_executor
+from gaug.runs.graphs import Graphs
+from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
@@ -94,8 +96,9 @@ def evaluate(
             path to a file; by default the masks if the graph has all three, else ``stratified``.
         split_config: Fractions, counts and seed of a drawn split.
         seed: Seed from which the seeds of all runs are derived; by default the method's.
-        workers: Number of worker processes; with several, a user-defined model or predictor must
-            be in a module that they can import.
+        workers: Number of worker processes at most; fewer are used if memory is short, see
+            `gaug.set_max_memory`. With several, a user-defined model or predictor must be in a
+            module that they can import.
         threads: Threads per run.
         device: Where to compute; by default where the graph is.
         store: Where to write records; None keeps them in memory only.
@@ -121,12 +124,14 @@ def evaluate(
         threads=threads,
         device=device,
     )
-    with local_executor(workers) as executor:
+    graphs = Graphs()
+    with local_executor(fitting_workers(workers, [plan], graphs)) as executor:
         records = execute(
             plan,
             runs=runs,
             executor=executor,
             store=store,
+            graphs=graphs,
             resume=resume,
             on_progress=on_progress,
         )

@@ -19,6 +19,7 @@ from gaug.runs.checkpoints import Checkpoints
 from gaug.runs.cost import measured
 from gaug.runs.executors import Executor, OnNote, OnProgress, Tell, ThisProcess
 from gaug.runs.graphs import Graphs, PlacedPlan
+from gaug.runs.memory import check_run, plan_memory
 from gaug.runs.plan import Plan
 from gaug.runs.predictions import pack_predictions, unpack_predictions
 from gaug.runs.record import RunRecord
@@ -56,12 +57,14 @@ class RunJob:
         run: Its number.
         keep_history: Whether to keep one row per epoch.
         checkpoint: Where it is saved if it takes long; None: nowhere.
+        memory: Bytes that it takes, about.
     """
 
     prepared: PreparedRuns
     run: int
     keep_history: bool = False
     checkpoint: Checkpoint | None = None
+    memory: int = 0
 
     def __call__(self, tell: Tell) -> dict[str, Any]:
         """Train and evaluate once; returns the measured columns of a record."""
@@ -181,7 +184,10 @@ def execute_all(
     if store is not None:
         store.check_writable()
         checkpoints = checkpoints or Checkpoints(store.checkpoint_folder)
-    execution = _Execution(store, graphs or Graphs(), resume, hide_test, checkpoints, on_note)
+    executor = executor or ThisProcess()
+    execution = _Execution(
+        store, graphs or Graphs(), executor, resume, hide_test, checkpoints, on_note
+    )
     done = 0
 
     def tell(under_way: float = 0.0) -> None:
@@ -196,7 +202,7 @@ def execute_all(
         yield found
     tell()
     jobs = execution.jobs(itertools.chain(first, waiting))
-    for job, outcome in (executor or ThisProcess()).run(jobs, tell, on_note):
+    for job, outcome in executor.run(jobs, tell, on_note):
         assert isinstance(job, RunJob)
         for found in execution.take_ready():
             done += 1
@@ -229,6 +235,7 @@ class _Execution:
         self,
         store: Store | None,
         graphs: Graphs,
+        executor: Executor,
         resume: bool,
         hide_test: bool,
         checkpoints: Checkpoints | None,
@@ -236,6 +243,7 @@ class _Execution:
     ) -> None:
         self.store = store
         self.graphs = graphs
+        self.executor = executor
         self.resume = resume
         self.hide_test = hide_test
         self.checkpoints = checkpoints
@@ -247,7 +255,8 @@ class _Execution:
         """Requests with missing runs; known results and errors go to `take_ready`."""
         for request in requests:
             try:
-                placed = self._place(request)
+                with _lack_of_memory_told():
+                    placed = self._place(request)
                 missing = self._take_over(request, placed)
             except GaugError as error:
                 self._ready.append((request, error))
@@ -259,18 +268,22 @@ class _Execution:
         """The runs of plans; each plan is prepared when its turn comes."""
         for request, placed, missing in waiting:
             try:
+                check_run(placed, self.executor.room())
                 with _lack_of_memory_told():
                     prepared = self._prepare(placed)
                     _lay_out(prepared)
             except GaugError as error:
                 self._ready.append((request, error))
                 continue
+            memory = plan_memory(placed)
             for run in missing:
                 checkpoint = None
                 if self.checkpoints is not None:
                     identity = placed.identity(run)
                     checkpoint = self.checkpoints.of(identity, request.keep_history)
-                job = RunJob(prepared, run, request.keep_history, checkpoint)
+                job = RunJob(
+                    prepared, run, request.keep_history, checkpoint, memory.run + memory.drawn
+                )
                 self._under_way[id(job)] = (job, request, placed)
                 yield job
 

@@ -13,14 +13,19 @@ import pickle
 import signal
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import torch.multiprocessing
 
 from gaug.errors import ConfigError, GaugError, TrainingError
+from gaug.memory import Allowance, Room, max_memory, set_max_memory
+
+#: Bytes of a worker process that it shares with no other: Python and the libraries at work.
+WORKER_BYTES = 400_000_000
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -37,7 +42,11 @@ class Tell(Protocol):
 
 
 class Job(Protocol[T_co]):
-    """A piece of work that can be pickled; tensors in it are shared with workers, not copied."""
+    """A piece of work that can be pickled; tensors in it are shared with workers, not copied.
+
+    It may have an attribute ``memory``: the bytes that it takes. Jobs that do not fit side by side
+    then run one after the other.
+    """
 
     def __call__(self, tell: Tell) -> T_co:
         """Run the job and return the result; regularly report where it is."""
@@ -72,6 +81,10 @@ class Executor(ABC):
             on_progress: Called regularly, also while a job is running.
             on_note: Called regularly with the note of one of the running jobs.
         """
+
+    def room(self) -> Room | None:
+        """The memory that one job may take; None if it is not known here."""
+        return None
 
     def close(self) -> None:  # noqa: B027 – for those that hold something
         """Stop everything that was started."""
@@ -116,6 +129,10 @@ class ThisProcess(Executor):
             yield job, result
             tell(0.0)
 
+    def room(self) -> Room:
+        """What this process may still take."""
+        return Room.left()
+
 
 class WorkerProcesses(Executor):
     """Runs jobs in processes on this machine, which are kept until `close`.
@@ -127,6 +144,7 @@ class WorkerProcesses(Executor):
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._pool: ProcessPoolExecutor | None = None
+        self._allowance = Allowance()
 
     def run(
         self,
@@ -138,6 +156,7 @@ class WorkerProcesses(Executor):
         tell = on_progress or (lambda share: None)
         pool = self._started()
         waiting = iter(jobs)
+        postponed: Job[T] | None = None  # until there is memory for it
         free = list(range(len(self._signals.shares)))
         self._signals.shares[:] = [0.0] * len(free)  # those of canceled jobs are left over
         pending: dict[Future[Any], tuple[Job[T], int]] = {}
@@ -145,7 +164,14 @@ class WorkerProcesses(Executor):
         try:
             with interrupts:
                 while True:
-                    while free and (job := interrupts.undeferred(waiting)) is not None:
+                    while free:
+                        job = postponed or interrupts.undeferred(waiting)
+                        postponed = None
+                        if job is None:
+                            break
+                        if not self._fits(job, [running for running, _ in pending.values()]):
+                            postponed = job
+                            break
                         slot = free.pop()
                         self._signals.shares[slot] = 0.0
                         with _interrupts_ignored():  # inherited by a new process
@@ -179,6 +205,21 @@ class WorkerProcesses(Executor):
         finally:
             self._cancel(pending)
 
+    def room(self) -> Room:
+        """What is left for one worker."""
+        left = self._allowance.left()
+        return replace(left, free=max(0, left.free - WORKER_BYTES))
+
+    def _fits(self, job: Job[Any], running: Sequence[Job[Any]]) -> bool:
+        """Whether a job fits beside others; one alone always runs."""
+        processes = min(self.workers, len(running) + 1)
+        memory = sum(getattr(each, "memory", 0) for each in (job, *running))
+        return (
+            not running
+            or memory == 0
+            or processes * WORKER_BYTES + memory <= self._allowance.left().free
+        )
+
     def close(self) -> None:
         """End the processes."""
         if self._pool is not None:
@@ -198,9 +239,15 @@ class WorkerProcesses(Executor):
                 self.workers,
                 mp_context=context,
                 initializer=_start_worker,
-                initargs=(self._signals,),
+                initargs=(self._signals, self._share_of_limit()),
             )
         return self._pool
+
+    def _share_of_limit(self) -> int | None:
+        """What each worker may use of the limit, if one was set."""
+        if max_memory() is None:
+            return None
+        return max(1, self._allowance.left().free // self.workers)
 
     def _cancel(self, pending: dict[Future[Any], Any]) -> None:
         if not pending:
@@ -256,8 +303,9 @@ class _CanceledError(Exception):
 _signals: _Signals | None = None
 
 
-def _start_worker(signals: _Signals) -> None:
+def _start_worker(signals: _Signals, share_of_limit: int | None) -> None:
     global _signals
+    set_max_memory(share_of_limit)
     # Ctrl-C reaches the whole group; only the parent decides, and signals by the event.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -158,9 +158,9 @@ def test_every_parameter_of_the_sampler_learns(data: Data) -> None:
 def test_what_does_not_fit_is_refused(
     data: Data, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10**4))
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=200_010_000))
     EdgeSampler(data)
-    with pytest.raises(ConfigError, match=r"needs about 0\.0 GB for 34 nodes"):
+    with pytest.raises(ConfigError, match=r"needs about 0 MB for 34 nodes"):
         EdgeSampler(data, **settings)
 
 

@@ -184,7 +184,7 @@ def test_without_a_sample_pairs_of_a_probability_above_0_are_listed_and_no_other
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with one gigabyte free."""
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10**9))
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1_200_000_000))
 
 
 def test_a_graph_of_all_pairs_is_refused_only_where_it_does_not_fit(little_memory: None) -> None:

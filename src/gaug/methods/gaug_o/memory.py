@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import psutil
-
-from gaug.errors import ConfigError
+from gaug.memory import check_fits
 from gaug.methods.gaug_o.config import GAugOConfig
 from gaug.models.config import GATConfig
 from gaug.models.spec import ModelSpec
@@ -45,11 +43,11 @@ def check_settings(config: GAugOConfig, num_nodes: int, model: ModelSpec | None 
     if config.edge_probability == "sigmoid":
         bytes_each = _LISTED_EDGE if of_a_user else edge_bytes(model)
         share = config.alpha / 2
-        _check(
+        check_fits(
             bytes_each * share * num_nodes**2 / 2,
-            num_nodes,
             f"edge_probability=sigmoid, which joins about {share:.0%} of all pairs,",
             "Lower alpha, or use edge_probability=max-normalized.",
+            num_nodes=num_nodes,
         )
     elif config.variant == "no-sampling" and of_a_user:
         check_list(num_nodes)
@@ -63,33 +61,24 @@ def check_sample(num_edges: float, num_nodes: int, bytes_each: int) -> None:
         num_nodes: Number of nodes.
         bytes_each: From `edge_bytes`.
     """
-    _check(
+    check_fits(
         num_edges * bytes_each,
-        num_nodes,
         f"A sampled graph of about {num_edges:,.0f} edges",
         "Lower alpha, or use features that nodes do not share (feature_scaling=columns).",
+        num_nodes=num_nodes,
     )
 
 
 def check_all_pairs(num_nodes: int, what: str, remedy: str) -> None:
     """Raise if a matrix of all pairs and its gradient do not fit into memory."""
-    _check(_DENSE_ENTRY * num_nodes**2, num_nodes, what, remedy)
+    check_fits(_DENSE_ENTRY * num_nodes**2, what, remedy, num_nodes=num_nodes)
 
 
 def check_list(num_nodes: int) -> None:
     """Raise if a module's work on a list of all pairs does not fit into memory."""
-    _check(
+    check_fits(
         _LISTED_EDGE * num_nodes**2 / 2,
-        num_nodes,
         "variant=no-sampling with a module that lists its edges",
         "Use a model of this package (gcn, gsage, gat, jknet), or variant=full.",
+        num_nodes=num_nodes,
     )
-
-
-def _check(needed: float, num_nodes: int, what: str, remedy: str) -> None:
-    available = psutil.virtual_memory().available
-    if needed > available:
-        raise ConfigError(
-            f"{what} needs about {needed / 1e9:.1f} GB for {num_nodes:,} nodes, and"
-            f" {available / 1e9:.1f} GB are free. {remedy}"
-        )

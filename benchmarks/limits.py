@@ -1,0 +1,84 @@
+"""Runs under a hard limit of memory: each must fit or be refused, and none may be killed.
+
+Run as ``python -m benchmarks.limits [SIZE …]``, for example ``1GB 2GB``. Each case runs in its own
+process, whose private memory the system limits (``RLIMIT_DATA``), and prints whether it ran, with
+its peak, or was refused, with the message. Linux only.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from dataclasses import asdict
+
+from benchmarks.memory import Case
+from gaug.errors import ConfigError, GaugError
+from gaug.memory import parse_size, size_text
+from gaug.runs.cost import peak_memory_mb
+from gaug.runs.execute import execute
+
+LIMITS = ("1.2GB", "2GB", "4GB")
+CASES = tuple(
+    Case(nodes, model, method, settings=settings)
+    for nodes in (10_000, 100_000, 300_000)
+    for model, method, settings in (
+        ("gcn", "none", {}),
+        ("gat", "none", {}),
+        ("jknet", "dropedge", {}),
+        ("gcn", "gaug-m", {}),
+        ("gcn", "gaug-o", {}),
+        ("gat", "gaug-o", {"alpha": 0.01}),
+    )
+    # All pairs of larger graphs take minutes per epoch.
+    if method in ("none", "dropedge") or nodes <= (100_000 if method == "gaug-m" else 10_000)
+)
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--case"]:
+        print(json.dumps(_run(Case(**json.loads(sys.argv[3])), int(sys.argv[2]))))
+        return
+    bad = 0
+    for text in sys.argv[1:] or LIMITS:
+        limit = parse_size(text)
+        for case in CASES:
+            outcome, fine = _limited(case, limit)
+            bad += not fine
+            print(f"{text}: {case}: {outcome}", flush=True)
+    print(f"{bad} neither fit nor were refused.")
+    sys.exit(bool(bad))
+
+
+def _limited(case: Case, limit: int) -> tuple[str, bool]:
+    """What became of a case, and whether it fit or was refused."""
+    command = [sys.executable, "-m", "benchmarks.limits", "--case", str(limit)]
+    command.append(json.dumps(asdict(case)))
+    found = subprocess.run(command, capture_output=True, text=True)
+    if found.returncode != 0:
+        last = (found.stderr.strip().splitlines() or [""])[-1]
+        return f"KILLED (exit code {found.returncode}) {last}", False
+    outcome = json.loads(found.stdout)
+    peak = size_text(outcome["peak"])
+    if outcome["refused"]:
+        return f"refused ({peak} held): {outcome['message']}", True
+    if outcome["message"]:
+        return f"RAN OUT ({peak} held): {outcome['message']}", False
+    return f"ran, peak {peak}", outcome["peak"] <= limit
+
+
+def _run(case: Case, limit: int) -> dict[str, object]:
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    message, refused = "", False
+    try:
+        execute(case.plan(), runs=1)
+    except ConfigError as error:
+        message, refused = str(error), True
+    except (GaugError, MemoryError) as error:
+        message = str(error) or type(error).__name__
+    return {"message": message, "refused": refused, "peak": peak_memory_mb() * 1e6}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""--max-memory: runs are refused or spread over fewer workers, with one line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaug.cli import options
+from gaug.memory import held_memory, max_memory, set_max_memory
+from gaug.runs.graphs import Graphs
+from gaug.runs.memory import RunMemory, plan_memory, worker_memory
+from gaug.runs.plan import Plan
+
+GB = 10**9
+SHORT = ("--split", "stratified", "--set", "epochs=2")
+
+
+@pytest.fixture(autouse=True)
+def no_limit(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("GAUG_MAX_MEMORY", "")
+    set_max_memory(None)
+    yield
+    set_max_memory(None)
+
+
+@pytest.fixture
+def karate() -> RunMemory:
+    return plan_memory(Graphs().place(Plan.of("karate", split="stratified")))
+
+
+def test_a_run_that_does_not_fit_is_refused_in_one_line_with_the_option(
+    gaug: Callable[..., Any], no_training: None
+) -> None:
+    result = gaug("train", "karate", *SHORT, "--max-memory", "100MB")
+    assert result.code == 2
+    assert result.err.startswith("gaug: A run of gcn, none needs about ")
+    assert result.err.endswith(" Or raise --max-memory.\n")
+    assert "0 MB of the 100 MB of max_memory are left." in result.err
+    assert result.err.count("\n") == 1
+    assert result.out == ""
+
+
+def test_a_fit_that_does_not_fit_is_refused(
+    gaug: Callable[..., Any], no_training: None, tmp_path: Path
+) -> None:
+    out = tmp_path / "model"
+    result = gaug("fit", "karate", "--out", out, "--max-memory", "100MB", "--quiet")
+    assert result.code == 2
+    assert result.err.startswith("gaug: A run of gcn, none needs about ")
+    assert not out.exists()
+
+
+def test_a_ranking_that_does_not_fit_is_refused(gaug: Callable[..., Any], tmp_path: Path) -> None:
+    out = tmp_path / "better"
+    result = gaug("augment", "karate", "--out", out, "--max-memory", "100MB", "--quiet")
+    assert result.code == 2
+    assert result.err.startswith("gaug: Ranking all pairs needs about ")
+    assert not out.exists()
+
+
+def test_the_limit_of_the_environment_counts_and_the_option_goes_first(
+    gaug: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAUG_MAX_MEMORY", "100MB")
+    assert gaug("train", "karate", *SHORT, "--runs", 1, "--quiet").code == 2
+    assert gaug("train", "karate", *SHORT, "--runs", 1, "--max-memory", "1TB", "--quiet").code == 0
+    assert os.environ["GAUG_MAX_MEMORY"] == str(10**12)
+
+
+def test_fewer_workers_are_told_in_one_line(
+    karate: RunMemory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, graphs = Plan.of("karate", split="stratified"), Graphs()
+    set_max_memory(held_memory() + karate.prepare + worker_memory(karate) + 200_000_000)
+    assert options.workers_that_fit(2, [plan], graphs, quiet=False) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("gaug: 1 worker instead of 2: a worker takes about ")
+    assert told.endswith(" MB may be used (--max-memory).\n")
+    assert told.count("\n") == 1
+    assert options.workers_that_fit(2, [plan], graphs, quiet=True) == 1
+    assert capsys.readouterr().err == ""
+
+
+def test_workers_that_fit_are_as_many_as_asked_and_not_told(
+    karate: RunMemory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = Plan.of("karate", split="stratified")
+    set_max_memory(held_memory() + karate.prepare + 3 * worker_memory(karate))
+    assert options.workers_that_fit(2, [plan], Graphs(), quiet=False) == 2
+    assert capsys.readouterr().err == ""
+    assert max_memory() is not None

@@ -1,0 +1,291 @@
+"""The memory of a run: estimated, refused where it does not fit, and shared by workers."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import pytest
+from torch_geometric.data import Data
+
+import gaug
+from gaug.data.synthetic import SyntheticConfig, planted_graph
+from gaug.errors import ConfigError, GaugError
+from gaug.memory import Room, held_memory, set_max_memory
+from gaug.runs.execute import Request, RunJob, execute, execute_all
+from gaug.runs.executors import WORKER_BYTES, Tell, ThisProcess, WorkerProcesses
+from gaug.runs.graphs import Graphs
+from gaug.runs.memory import (
+    GraphSize,
+    RunMemory,
+    check_run,
+    fitting_workers,
+    plan_memory,
+    ranking_memory,
+    run_memory,
+    worker_memory,
+    workers_in,
+)
+from gaug.runs.plan import Plan
+
+GB = 10**9
+SIZE = GraphSize(nodes=100_000, pairs=500_000, features=1_000_000)
+
+
+@pytest.fixture(autouse=True)
+def no_limit(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("GAUG_MAX_MEMORY", "")
+    set_max_memory(None)
+    yield
+    set_max_memory(None)
+
+
+@pytest.fixture
+def data() -> Data:
+    return planted_graph(SyntheticConfig(num_nodes=400, num_classes=2, num_features=20))
+
+
+def memory_of(model: str = "gcn", method: str = "none", **settings: Any) -> RunMemory:
+    plan = Plan.of("karate", model=model, method=method, settings=settings)
+    return run_memory(SIZE, plan.model, plan.method.config)
+
+
+_MEASURED = """
+import json, sys
+import psutil
+import gaug, gaug.runs.evaluate, gaug.methods.gaug_m.method, gaug.methods.gaug_o.method
+from gaug.data.synthetic import SyntheticConfig, planted_graph
+from gaug.runs.cost import measured
+from gaug.runs.graphs import Graphs
+from gaug.runs.memory import plan_memory
+model, method, settings = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+data = planted_graph(SyntheticConfig(num_nodes=20_000, degree=20.0))
+plan = gaug.Plan.of(data, model=model, method=method, settings=settings)
+graphs = Graphs()
+placed = graphs.place(plan)
+held = psutil.Process().memory_info().rss
+with measured() as cost:
+    graphs.prepare(placed, hide_test=False).train(0)
+print(json.dumps([held, plan_memory(placed).peak, cost.peak_memory_mb * 1e6]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a part is measured on Linux only")
+@pytest.mark.parametrize(
+    ("model", "method", "settings"),
+    [
+        ("gcn", "none", {"epochs": 3}),
+        ("gat", "dropedge", {"epochs": 3}),
+        ("jknet", "none", {"epochs": 3}),
+        ("gsage", "gaug-m", {"epochs": 3, "predictor_epochs": 2}),
+        ("gcn", "gaug-o", {"epochs": 1, "alpha": 0.02, "pretrain_predictor_epochs": 1,
+                           "pretrain_classifier_epochs": 1}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_a_run_takes_no_more_than_its_estimate_and_not_much_less(
+    model: str, method: str, settings: dict[str, Any]
+) -> None:
+    command = [sys.executable, "-c", _MEASURED, model, method, json.dumps(settings)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    held, estimate, peak = json.loads(found.stdout)
+    assert peak <= held + estimate <= 1.5 * peak
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        (memory_of(), memory_of(hidden=256)),
+        (memory_of(), memory_of(layers=3)),
+        (memory_of(), memory_of("jknet")),
+        (memory_of(), memory_of("gat")),
+        (memory_of("gat"), memory_of("gat", heads=16)),
+        (memory_of("mlp"), memory_of()),
+        (memory_of(), memory_of(method="dropedge")),
+        (memory_of(method="dropedge"), memory_of(method="dropedge", layer_wise="true")),
+        (memory_of(), memory_of(method="adaedge")),
+        (memory_of(), memory_of(method="bgcn")),
+        (memory_of(), memory_of(method="gaug-m")),
+        (memory_of(method="gaug-m", add_fraction=0), memory_of(method="gaug-m", add_fraction=1)),
+        (memory_of(), memory_of(method="gaug-o")),
+    ],
+)
+def test_what_holds_more_takes_more(less: RunMemory, more: RunMemory) -> None:
+    assert less.run < more.run
+
+
+@pytest.mark.parametrize("model", ["gcn", "gsage", "gat", "jknet", "mlp"])
+@pytest.mark.parametrize("number", ["nodes", "pairs", "features"])
+def test_a_larger_graph_takes_more(model: str, number: str) -> None:
+    larger = dataclasses.replace(SIZE, **{number: 2 * getattr(SIZE, number)})
+    plan = Plan.of("karate", model=model)
+    small, large = (run_memory(each, plan.model, plan.method.config) for each in (SIZE, larger))
+    assert small.run < large.run or (model, number) == ("mlp", "pairs")  # which sees no edges
+
+
+def test_a_step_on_a_part_of_the_graph_takes_less() -> None:
+    plan = Plan.of("karate", model="gat")
+    whole = run_memory(SIZE, plan.model, plan.method.config)
+    all_of_it = dataclasses.replace(SIZE, step_nodes=SIZE.nodes, step_pairs=SIZE.pairs)
+    assert run_memory(all_of_it, plan.model, plan.method.config) == whole
+    part = dataclasses.replace(SIZE, step_nodes=5000, step_pairs=20_000)
+    assert run_memory(part, plan.model, plan.method.config).run < whole.run / 3
+
+
+def test_the_graphs_that_a_method_draws_are_no_reason_to_refuse() -> None:
+    small, large = (memory_of(method="gaug-o", alpha=alpha) for alpha in (0.01, 0.5))
+    assert small.least == large.least
+    assert small.peak < large.peak
+
+
+def test_dense_features_count_by_their_entries() -> None:
+    plan = Plan.of("karate")
+    narrow, wide = (
+        run_memory(
+            dataclasses.replace(SIZE, features=width * SIZE.nodes, dense=True),
+            plan.model,
+            plan.method.config,
+        )
+        for width in (10, 1000)
+    )
+    assert wide.run - narrow.run >= 4 * 990 * SIZE.nodes
+
+
+def test_ranking_grows_with_the_edges() -> None:
+    denser = dataclasses.replace(SIZE, pairs=2 * SIZE.pairs)
+    assert ranking_memory(SIZE) < ranking_memory(denser)
+
+
+def test_nothing_is_refused_on_another_device(data: Data) -> None:
+    placed = Graphs().place(Plan.of(data))
+    elsewhere = dataclasses.replace(placed, plan=dataclasses.replace(placed.plan, device="cuda"))
+    check_run(elsewhere, Room(0))
+    assert plan_memory(elsewhere).peak == 0
+
+
+def test_a_run_that_does_not_fit_is_refused_with_the_figure_before_training(
+    data: Data, trained: list[int]
+) -> None:
+    set_max_memory("1MB")
+    message = (
+        r"^A run of gcn, none needs about \d+ MB for 400 nodes, and 0 MB of the 1 MB of"
+        r" max_memory are left\. Use a smaller graph or a machine with more memory\.$"
+    )
+    with pytest.raises(ConfigError, match=message) as refused:
+        execute(Plan.of(data), runs=2)
+    assert refused.value.topic == "max-memory"
+    assert trained == []
+
+
+def test_a_refusal_tells_how_wide_a_model_fits() -> None:
+    large = planted_graph(SyntheticConfig(num_nodes=20_000))
+    placed = Graphs().place(Plan.of(large, settings={"hidden": 512}))
+    fitting = plan_memory(Graphs().place(Plan.of(large, settings={"hidden": 128}))).least
+    with pytest.raises(ConfigError, match=r"hidden=128 would fit\.$"):
+        check_run(placed, Room(fitting))
+    check_run(placed, Room(plan_memory(placed).least))
+    check_run(placed, None)
+
+
+def test_a_plan_that_does_not_fit_leaves_the_others_alone(trained: list[int]) -> None:
+    small = planted_graph(SyntheticConfig(num_nodes=100))
+    wide = {"hidden": 1 << 20, "epochs": 1}
+    requests = [
+        Request(Plan.of(small, settings=wide), range(2)),
+        Request(Plan.of(small, settings={"epochs": 1}), range(2)),
+    ]
+    set_max_memory(held_memory() + 500_000_000)
+    found = list(execute_all(requests))
+    assert [isinstance(result, GaugError) for _, result in found] == [True, False, False]
+    assert len(trained) == 2
+
+
+def test_as_many_workers_as_fit_beside_what_is_prepared() -> None:
+    memory = RunMemory(run=GB, prepare=2 * GB)
+    each = worker_memory(memory)
+    assert each == GB + WORKER_BYTES
+    for most in (1, 2, 4):
+        assert workers_in(2 * GB + 2 * each, memory, most) == min(most, 2)
+    assert workers_in(2 * GB + 2 * each - 1, memory, 4) == 1
+    assert workers_in(0, memory, 4) == 1
+
+
+def test_workers_are_limited_by_the_limit(data: Data) -> None:
+    plan, graphs = Plan.of(data), Graphs()
+    memory = plan_memory(graphs.place(plan))
+    set_max_memory(held_memory() + memory.prepare + int(2.5 * worker_memory(memory)))
+    assert fitting_workers(8, [plan], graphs) == 2
+    assert fitting_workers(1, [plan], graphs) == 1
+    set_max_memory("1MB")
+    assert fitting_workers(8, [plan], graphs) == 1
+
+
+def test_workers_are_not_limited_by_a_plan_that_cannot_be_run(data: Data) -> None:
+    unlabeled = data.clone()
+    unlabeled.y = None
+    assert fitting_workers(2, [Plan.of(unlabeled)], Graphs()) == 2
+
+
+def test_jobs_know_what_they_take(data: Data) -> None:
+    seen: list[int] = []
+
+    class Watching(ThisProcess):
+        def run(self, jobs: Any, on_progress: Any = None, on_note: Any = None) -> Any:
+            for job in jobs:
+                assert isinstance(job, RunJob)
+                seen.append(job.memory)
+            return iter(())
+
+    plan = Plan.of(data)
+    list(execute_all([Request(plan, range(1))], executor=Watching()))
+    assert seen == [plan_memory(Graphs().place(plan)).run]
+
+
+@dataclasses.dataclass(frozen=True)
+class Large:
+    """A job that tells from when to when it ran."""
+
+    memory: int = 10 * GB
+
+    def __call__(self, tell: Tell) -> tuple[float, float]:
+        begun = time.monotonic()
+        sum(range(1_000_000))
+        return begun, time.monotonic()
+
+
+def test_jobs_that_do_not_fit_side_by_side_run_one_after_the_other() -> None:
+    set_max_memory(held_memory() + 3 * GB)
+    with WorkerProcesses(2) as executor:
+        found = [result for _, result in executor.run([Large()] * 6)]
+    times = sorted(result for result in found if isinstance(result, tuple))
+    assert len(times) == 6
+    assert all(ended <= begun for (_, ended), (begun, _) in itertools.pairwise(times))
+
+
+def limit_of_worker(tell: Tell) -> int | None:
+    from gaug.memory import max_memory
+
+    return max_memory()
+
+
+def test_workers_share_the_limit() -> None:
+    set_max_memory(held_memory() + 3 * GB)
+    with WorkerProcesses(2) as executor:
+        ((_, limit),) = executor.run([limit_of_worker])
+    assert isinstance(limit, int)
+    assert limit <= 1.5 * GB
+    assert limit == pytest.approx(1.5 * GB, rel=0.1)
+
+
+def test_results_do_not_depend_on_the_limit(data: Data) -> None:
+    settings: dict[str, Any] = {"runs": 4, "epochs": 3, "method": "gaug-m", "predictor_epochs": 2}
+    free = gaug.evaluate(data, **settings)
+    set_max_memory(psutil.Process().memory_info().rss + 600_000_000)
+    assert gaug.evaluate(data, workers=2, **settings).scores == free.scores
