@@ -60,9 +60,11 @@ class GAugORun(AugmentedRun):
                 " stay above one half, and those of other pairs below. Raise alpha above 0.5, or"
                 " use another variant."
             )
-        self.encoder = EdgeEncoder.of(config, int(visible.features.shape[1])).to(
+        num_nodes = visible.adjacency.num_nodes
+        self.encoder = EdgeEncoder.of(config, int(visible.features.shape[1]), num_nodes).to(
             visible.labels.device
         )
+        self._capped: str | None = None
         self.judge = EdgeJudge(visible.adjacency)
         self._embedding: Embedding | None = None
         self._edge_loss = 0.0
@@ -114,7 +116,7 @@ class GAugORun(AugmentedRun):
             return z.new_tensor(math.nan)
         if self.beta == 0:
             return None
-        loss = self.encoder.loss(self._embedding, self.visible.adjacency)
+        loss = self.encoder.loss(self._embedding, self.visible.adjacency, self.generator)
         self._edge_loss = loss.item()
         return self.beta * loss
 
@@ -133,7 +135,7 @@ class GAugORun(AugmentedRun):
         self._embedding = None
         if self._best is not None:
             self.encoder.load_state_dict(self._best)
-        self.warning = self.warning or self._flaw()
+        self.warning = self.warning or self._flaw() or self._capped
         return super().combine(results)
 
     def log(self) -> dict[str, float]:
@@ -142,7 +144,7 @@ class GAugORun(AugmentedRun):
             return {}
         if self.beta == 0:
             with torch.no_grad():
-                loss = self.encoder.loss(self._embedding, self.visible.adjacency)
+                loss = self.encoder.loss(self._embedding, self.visible.adjacency, self.generator)
             self._edge_loss = loss.item()
         row = {
             "edge_learning_rate": self.optimizer.param_groups[0]["lr"],
@@ -222,6 +224,7 @@ class GAugORun(AugmentedRun):
         # If every pair is weighted, nothing is drawn.
         seed = 0 if self.config.variant == "no-sampling" else draw_seed(self.generator)
         learned = LearnedEdges.of(self.config, prepared, self.visible.adjacency, self.edge_bytes)
+        self._capped = self._capped or learned.note
         return learned.sample(seed)
 
     def _new_optimizer(self) -> torch.optim.Adam:
@@ -233,7 +236,7 @@ class GAugORun(AugmentedRun):
         optimizer = self._new_optimizer()
         self.encoder.train()
         for epoch in range(1, self.config.pretrain_predictor_epochs + 1):
-            loss = self.encoder.loss(self._embed(), self.visible.adjacency)
+            loss = self.encoder.loss(self._embed(), self.visible.adjacency, self.generator)
             if not bool(torch.isfinite(loss)):
                 raise TrainingError(
                     f"The edge predictor's loss became {loss.item()} in epoch {epoch} of its"
