@@ -1,7 +1,7 @@
 r"""An unbiased estimate of the sum of an auto-encoder's loss over all pairs.
 
-The positives are exact. The sum of $\zeta(s) = \log(1 + e^s)$ over all pairs is estimated from a few
-random columns for each band of rows. Most of it is known without a sample: with
+The positives are exact. The sum of $\zeta(s) = \log(1 + e^s)$ over all pairs is estimated from a
+few random columns for each band of rows. Most of it is known without a sample: with
 $\sigma(s) \approx b + c\,s$,
 
 $$
@@ -97,7 +97,7 @@ def _everything(z: Tensor, seed: int, columns: int) -> tuple[float, Tensor]:
 
 
 def _fitted_slope(z: Tensor, seed: int) -> tuple[float, float]:
-    """b and c of the straight line through the sigmoids of random pairs' scores."""
+    """The b and c of the straight line through the sigmoids of random pairs' scores."""
     generator = torch.Generator().manual_seed(seed)
     u, v = torch.randint(z.size(0), (2, _FITTED_PAIRS), generator=generator).to(z.device)
     scores = (z[u] * z[v]).sum(dim=1).cpu().double()

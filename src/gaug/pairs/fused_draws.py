@@ -43,7 +43,7 @@ class Keeper:
             given.col,
             keys,
         )
-        return keys[:kept].copy()
+        return np.array(keys[:kept])
 
 
 @compiled(EXACT)

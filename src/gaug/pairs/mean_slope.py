@@ -37,7 +37,7 @@ FIRST = (127 + LOWEST_EXPONENT) << (23 - SHIFT)
 _STEPS = (-1 - LOWEST_EXPONENT) << (23 - SHIFT)
 
 # Nodes of the double-exponential quadrature over (0, ∞).
-_QUADRATURE = 160
+_QUADRATURE = 480
 _END = 4.2
 
 

@@ -14,8 +14,9 @@ and each level adds a process of its own among its nodes and those of higher lev
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +60,12 @@ class Events:
     crow: Array
     col: Array
 
+    @functools.cached_property
+    def excluded(self) -> Array:
+        """The excluded pairs as numbers."""
+        degree = np.diff(self.crow)
+        return np.asarray(np.repeat(np.arange(degree.size), degree) * degree.size + self.col)
+
 
 def draw_pairs(z: Tensor, scale: float, seed: int, excluded: Pattern) -> Tensor:
     """Pairs (i, j), i < j, each independently with probability ``scale * <z_i, z_j>``.
@@ -82,9 +89,7 @@ def draw_pairs(z: Tensor, scale: float, seed: int, excluded: Pattern) -> Tensor:
     level, factor = _levels(columns, scale)
     crow, col = excluded.crow.cpu().numpy(), excluded.col.cpu().numpy()
     events = Events(z.contiguous().numpy(), scale, level, factor, crow, col)
-    tasks = [
-        (at, term) for at in range(factor.size) for term in range(z.size(1)) if factor[at] > 0
-    ]
+    tasks = [(at, term) for at in range(factor.size) for term in range(z.size(1)) if factor[at] > 0]
     members = [np.flatnonzero(level >= at).astype(np.int32) for at in range(factor.size)]
     compiled = compiled_form(z) is not None
 
@@ -138,12 +143,11 @@ def _draw_term(
         return []
     # Divided by two, because a pair is hit in either order of its ends.
     count = int(stream.poisson(rate / 2 * mass**2))
+    keep: Callable[[Array], Array] = _Keeper(events, nodes, below)
     if compiled:
         from gaug.pairs import fused_draws
 
         keep = fused_draws.Keeper(events, nodes, below)
-    else:
-        keep = _Keeper(events, nodes, below)
     return [
         keep(stream.random((3, min(_EVENTS_AT_A_TIME, count - done))))
         for done in range(0, count, _EVENTS_AT_A_TIME)
@@ -161,9 +165,6 @@ class _Keeper:
 
     def __init__(self, events: Events, nodes: Array, below: Array) -> None:
         self.events, self.nodes, self.below = events, nodes, below
-        ends = np.diff(events.crow)
-        row = np.repeat(np.arange(ends.size), ends)
-        self.excluded = row * ends.size + events.col
 
     def __call__(self, draws: Array) -> Array:
         """Pairs of kept events from uniform numbers for both ends and the choice.  [3, n]"""
@@ -177,4 +178,4 @@ class _Keeper:
         # The rate is at least p, so these need no closer look.
         kept = (draws[2] * factor < 1) | (draws[2] * factor * p < -np.log1p(-p))
         keys = (i * events.z.shape[0] + j)[kept & (i != j)]
-        return np.asarray(keys[~np.isin(keys, self.excluded)])
+        return np.asarray(keys[~np.isin(keys, events.excluded)])

@@ -1,7 +1,7 @@
 """A few random columns for each band of rows: a sample of all pairs in small tiles.
 
-A sum over all pairs is estimated from these tiles, each of which is one small matrix product. Single
-random pairs would cost as much each as a dozen in a tile.
+A sum over all pairs is estimated from these tiles, each of which is one small matrix product.
+Single random pairs would cost as much each as a dozen in a tile.
 """
 
 from __future__ import annotations
@@ -101,4 +101,5 @@ class RandomColumns:
         col = torch.cat([pattern.col[first:end], node])
         place = (self.place[col] - band.start) % self.num_nodes
         inside = place < self.columns
-        return row[inside] * self.columns + place[inside]
+        found: Tensor = row[inside] * self.columns + place[inside]
+        return found

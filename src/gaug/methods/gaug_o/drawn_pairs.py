@@ -99,7 +99,9 @@ class DrawnPairs:
             p = base[kind] + scale[kind] * sampled_products(pattern, z, z)
             drawn = kind != _ABSENT_EDGE
             weight = torch.where(drawn, slopes.of_drawn(p), slopes.of_undrawn(p)) * scale[kind]
-            weight *= sampled_products(pattern, grad, value) + sampled_products(pattern, value, grad)
+            weight *= sampled_products(pattern, grad, value) + sampled_products(
+                pattern, value, grad
+            )
             mirrored = weight[pattern.transpose_order]
             return multiply(pattern, weight, z) + multiply(pattern.transpose, mirrored, z)
         from gaug.pairs import fused_slopes

@@ -86,9 +86,7 @@ class EdgeDistribution:
         known[edges.row, edges.col] = 1
         return self.alpha * self.of_scores(z @ z.t()) + (1 - self.alpha) * known
 
-    def of_pairs(
-        self, z: Tensor, pairs: Tensor, edges: Tensor, scale: float = 1.0
-    ) -> Tensor:
+    def of_pairs(self, z: Tensor, pairs: Tensor, edges: Tensor, scale: float = 1.0) -> Tensor:
         """P of single pairs from prepared embeddings.  [n]
 
         Args:

@@ -3,8 +3,8 @@ r"""Samples of GAug-O's graphs with their gradient, by three engines.
 ``dense`` holds all pairs and leaves the gradient to autograd. ``blocked`` goes through the pairs
 tile by tile: the forward pass keeps the sampled edges, and the backward pass recomputes each tile
 and its noise. It needs memory for one tile and the edges. Both give the same graphs and gradients.
-``sparse`` draws other graphs from the same distribution without going through the pairs, and has the
-same gradient on average.
+``sparse`` draws other graphs from the same distribution without going through the pairs, and has
+the same gradient on average.
 
 A layer that sums over the neighbors, $O = A' H$, has the gradient
 $\partial L / \partial A'_{ij} = \langle G_i, H_j \rangle$ with $G = \partial L / \partial O$, for

@@ -1,9 +1,9 @@
 r"""A limit on the pairs that GAug-O adds to a sample on average.
 
-The expected number of sampled pairs that are not edges is $\alpha \sum_{(i,j) \notin E} M_{ij}$. The
-sum over all pairs has a closed form, $(\|\sum_i z_i\|^2 - \sum_i \|z_i\|^2) / 2$, and that over the
-edges is computed. If it is above the limit, the probabilities of all these pairs are scaled down
-together. The gradient treats this scale as a constant.
+The expected number of sampled pairs that are not edges is $\alpha \sum_{(i,j) \notin E} M_{ij}$.
+The sum over all pairs has a closed form, $(\|\sum_i z_i\|^2 - \sum_i \|z_i\|^2) / 2$, and that over
+the edges is computed. If it is above the limit, the probabilities of all these pairs are scaled
+down together. The gradient treats this scale as a constant.
 """
 
 from __future__ import annotations
