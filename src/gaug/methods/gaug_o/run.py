@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from gaug.errors import TrainingError
 from gaug.graph.adjacency import Adjacency
-from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.edge_encoder import EdgeEncoder, Embedding
 from gaug.methods.gaug_o.edge_judge import EdgeJudge
@@ -23,6 +23,8 @@ from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
 
 # A predictor trained to separate edges from other pairs has learned nothing up to this AUC.
 _NEARLY_CHANCE = 0.55
+# Edges by which that is judged on large graphs, in each epoch; the AUC is right to about 0.002.
+_JUDGED_EDGES = 20_000
 
 
 class GAugORun(AugmentedRun):
@@ -65,7 +67,8 @@ class GAugORun(AugmentedRun):
             visible.labels.device
         )
         self._capped: str | None = None
-        self.judge = EdgeJudge(visible.adjacency)
+        sparse = resolved_engine(config, num_nodes) == "sparse"
+        self.judge = EdgeJudge(visible.adjacency, _JUDGED_EDGES if sparse else None)
         self._embedding: Embedding | None = None
         self._edge_loss = 0.0
         self._reached = False
