@@ -54,7 +54,7 @@ def test_an_error_is_one_line_without_a_traceback():
     assert result.stdout == ""
     assert result.stderr == (
         "gaug: Unknown table or figure 'table9'. Choose from: figure1, figure2, figure5, table2,"
-        " table3. Did you mean 'table3'?\n"
+        " table3, table5. Did you mean 'table5'?\n"
     )
 
 

@@ -48,13 +48,47 @@ def test_dense_and_exact_equal_the_usual_form_in_value_and_gradient(
         torch.testing.assert_close(grad, expected_grad)
 
 
-def test_sampled_is_the_exact_value_on_average() -> None:
-    z = torch.randn(12, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    adjacency = random_graph(12, 0)
-    generator = torch.Generator().manual_seed(1)
-    draws = torch.stack([edge_loss(z, adjacency, "sampled", generator) for _ in range(4000)])
-    error = (draws.mean() - edge_loss(z, adjacency, "dense")).abs()
-    assert error < 5 * draws.std() / math.sqrt(draws.numel())
+@pytest.mark.parametrize("columns", [1, 4])
+def test_sampled_has_the_exact_value_and_gradient_on_average(columns: int) -> None:
+    """Within 5 standard errors, for the value and for each number of the gradient."""
+    generator = torch.Generator().manual_seed(0)
+    z = torch.randn(12, 3, dtype=torch.float64, generator=generator, requires_grad=True)
+    adjacency, draws = random_graph(12, 0), 3000
+    expected = edge_loss(z, adjacency, "dense")
+    (expected_grad,) = torch.autograd.grad(expected, z)
+    values, grads = [], []
+    for _ in range(draws):
+        value = edge_loss(z, adjacency, "sampled", generator, columns=columns)
+        grads.append(torch.autograd.grad(value, z)[0])
+        values.append(value.detach())
+    for drawn, exact in ((torch.stack(values), expected), (torch.stack(grads), expected_grad)):
+        error = 5 * drawn.std(dim=0) / math.sqrt(draws)
+        assert bool(((drawn.mean(dim=0) - exact).abs() < error).all())
+
+
+@pytest.mark.parametrize("num_nodes", [5, 200])
+def test_sampled_with_a_pair_for_each_pair_is_exact(num_nodes: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    z = torch.randn(num_nodes, 3, generator=generator, requires_grad=True)
+    adjacency = random_graph(num_nodes, 0)
+    exact, sampled = (
+        edge_loss(z, adjacency, form, generator, columns=num_nodes) for form in ("exact", "sampled")
+    )
+    torch.testing.assert_close(sampled, exact)
+    grads = [torch.autograd.grad(value, z)[0] for value in (exact, sampled)]
+    torch.testing.assert_close(*grads, rtol=1e-4, atol=1e-6)
+
+
+def test_sampled_varies_with_its_generator_alone_and_not_with_the_threads() -> None:
+    z = torch.randn(400, 3, generator=torch.Generator().manual_seed(0))
+    adjacency, before, values = random_graph(400, 0), torch.get_num_threads(), []
+    for threads, seed in ((1, 1), (3, 1), (1, 2)):
+        torch.set_num_threads(threads)
+        generator = torch.Generator().manual_seed(seed)
+        values.append(float(edge_loss(z, adjacency, "sampled", generator, columns=8)))
+    torch.set_num_threads(before)
+    assert values[0] == pytest.approx(values[1], rel=1e-6)
+    assert values[0] != pytest.approx(values[2], rel=1e-6)
 
 
 def test_exact_survives_scores_that_overflow_an_exponential() -> None:

@@ -22,18 +22,9 @@ from gaug.memory import Room, held_memory, set_max_memory
 from gaug.runs.execute import Request, RunJob, execute, execute_all
 from gaug.runs.executors import WORKER_BYTES, Tell, ThisProcess, WorkerProcesses
 from gaug.runs.graphs import Graphs
-from gaug.runs.memory import (
-    GraphSize,
-    RunMemory,
-    check_run,
-    fitting_workers,
-    plan_memory,
-    ranking_memory,
-    run_memory,
-    worker_memory,
-    workers_in,
-)
+from gaug.runs.memory import check_run, fitting_workers, plan_memory, worker_memory, workers_in
 from gaug.runs.plan import Plan
+from gaug.runs.run_memory import GraphSize, RunMemory, ranking_memory, run_memory
 
 GB = 10**9
 SIZE = GraphSize(nodes=100_000, pairs=500_000, features=1_000_000)

@@ -72,7 +72,7 @@ def augment(
     from gaug.models.base import as_features
     from gaug.provenance import software_versions
     from gaug.report.augmentation import check_folder, write_augmentation
-    from gaug.runs.memory import GraphSize, ranking_memory
+    from gaug.runs.run_memory import GraphSize, ranking_memory
 
     check_folder(out, force=force)
     if out.resolve() in source.folders:

@@ -116,11 +116,14 @@ def fit(
             Console(soft_wrap=True, highlight=False).print(
                 choosing.choice_text(comparison), markup=False
             )
-    check_run(graphs.place(plan), Room.left())
+    placed = graphs.place(plan)
+    options.tell_placed(placed, quiet=quiet)
+    check_run(placed, Room.left())
+    plan = placed.plan
     estimator = plan.method.build(model=plan.model, training=plan.training, seed=seed)
     epochs = estimator.max_epochs(plan.training.epochs)
     folder = checkpoint_folder(store or default_store_url())
-    saving = options.checkpoints(folder, checkpoint_minutes).of(graphs.place(plan).identity(0))
+    saving = options.checkpoints(folder, checkpoint_minutes).of(placed.identity(0))
     begun = time.perf_counter()
     with (
         warnings_as_lines(),

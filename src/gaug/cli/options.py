@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gaug.data.loaded import LoadedGraph
     from gaug.data.source import GraphSource
     from gaug.runs.checkpoints import Checkpoints
-    from gaug.runs.graphs import Graphs
+    from gaug.runs.graphs import Graphs, PlacedPlan
     from gaug.runs.plan import Plan
 
 
@@ -242,6 +242,12 @@ def tell_split(loaded: LoadedGraph, split: splits.Split, *, quiet: bool) -> None
             f" (split {split.name}).",
             file=sys.stderr,
         )
+
+
+def tell_placed(placed: PlacedPlan, *, quiet: bool) -> None:
+    """Report on standard error what was decided by the memory at hand."""
+    if placed.note is not None and not quiet:
+        print(f"gaug: {placed.note}", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -101,6 +101,7 @@ def train(
                     Console(soft_wrap=True, highlight=False).print(
                         choosing.choice_text(comparison), markup=False
                     )
+            options.tell_placed(graphs.place(plan), quiet=quiet)
             with run_progress(f"{loaded.name}, {plan}", runs, quiet=quiet) as move:
 
                 def tell(done: float) -> None:

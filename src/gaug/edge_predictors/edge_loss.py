@@ -23,6 +23,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from gaug.edge_predictors.sampled_loss import sampled_sum
 from gaug.errors import unknown_name
 from gaug.graph.adjacency import Adjacency
 from gaug.pairs.sharing import share_tiles
@@ -31,6 +32,9 @@ from gaug.pairs.tiles import TILE, Tile, edges_by_tile
 
 FORMS = ("dense", "exact", "sampled")
 
+#: Random pairs per node of the form ``sampled``.
+COLUMNS = 128
+
 
 def edge_loss(
     z: Tensor,
@@ -38,6 +42,7 @@ def edge_loss(
     form: str,
     generator: torch.Generator | None = None,
     tile: int = TILE,
+    columns: int = COLUMNS,
 ) -> Tensor:
     """The weighted reconstruction loss of embeddings.
 
@@ -45,10 +50,11 @@ def edge_loss(
         z: Embeddings, one row per node.  [N, d]
         adjacency: The graph, A.
         form: ``dense`` holds all pairs (the reference); ``exact`` has the same value and gradient
-            but only needs memory for one tile of pairs; ``sampled`` is an unbiased estimate from as
-            many random pairs as there are positives, linear in the edges.
+            but only needs memory for one tile of pairs; ``sampled`` is an unbiased estimate, exact
+            for the positives and from random pairs otherwise, linear in nodes and edges.
         generator: Source of the random pairs of ``sampled``.
         tile: Nodes along a side of the tiles of ``exact``; changes memory and speed only.
+        columns: Random pairs per node of ``sampled``.
     """
     num_nodes = z.size(0)
     positives, _ = adjacency.looped
@@ -58,16 +64,14 @@ def edge_loss(
     if form == "exact":
         value: Tensor = _ExactLoss.apply(z, adjacency, weight, tile)  # type: ignore[no-untyped-call]
         return value * (norm / total)
+    if form == "sampled":
+        seed = int(torch.randint(2**62, (1,), generator=generator))
+        return sampled_sum(z, positives, weight, seed, columns) * (norm / total)
+    if form != "dense":
+        raise unknown_name("edge loss", form, FORMS)
     scores = (z[positives.row] * z[positives.col]).sum(dim=1)
     correction = (weight * functional.softplus(-scores) - functional.softplus(scores)).sum()
-    if form == "dense":
-        everything = functional.softplus(z @ z.t()).sum()
-    elif form == "sampled":
-        u, v = torch.randint(num_nodes, (2, count), generator=generator).to(z.device)
-        everything = functional.softplus((z[u] * z[v]).sum(dim=1)).sum() * (total / count)
-    else:
-        raise unknown_name("edge loss", form, FORMS)
-    result: Tensor = (everything + correction) * (norm / total)
+    result: Tensor = (functional.softplus(z @ z.t()).sum() + correction) * (norm / total)
     return result
 
 

@@ -160,6 +160,11 @@ class Method(Augmentation, Generic[C, K]):
             warnings.warn(" ".join(notes), stacklevel=3)
         validate = self.training.selection == "validation"
         split = with_fitting_masks(valid, validate=validate, seed=self.seed)
+        if self.training.batch_size == "auto":
+            raise ConfigError(
+                "batch_size=auto is decided by 'gaug train', 'gaug fit' and gaug.evaluate. Give fit"
+                " a number."
+            )
         task = Task.of(split).to(str(data.edge_index.device))
         info.check(task.adjacency.num_nodes, task.num_classes, task.in_features)
         method = copy.copy(self)

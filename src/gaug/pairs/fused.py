@@ -23,8 +23,8 @@ from gaug.pairs.tile_work import PROBABILITY_MARGIN
 Array = npt.NDArray[Any]
 
 # Allow reordered sums and fused multiply-adds, which stay within rounding, and nothing more.
-_FAST = {"contract", "reassoc", "nsz", "arcp"}
-_EXACT: set[str] = set()
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+EXACT: set[str] = set()
 
 _F = np.float32
 _I = np.int32
@@ -69,17 +69,17 @@ def multiply_by_slopes(
     _slopes(values, p, first, second, _U(first_column), per_temperature, on_diagonal)
 
 
-def _compiled(fastmath: set[str]) -> Callable[[Any], Any]:
+def compiled(fastmath: set[str]) -> Callable[[Any], Any]:
     """A decorator that compiles on first use and caches the result on disk where possible."""
 
-    def compiled(function: Any) -> Any:
+    def compile_(function: Any) -> Any:
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
         try:
             return njit(cache=True, **options)(function)
         except RuntimeError:  # no writable cache folder
             return njit(**options)(function)
 
-    return compiled
+    return compile_
 
 
 def _cast(convert: str, source: Any, target: Any) -> Any:
@@ -95,16 +95,16 @@ def _cast(convert: str, source: Any, target: Any) -> Any:
     return intrinsic(typed)
 
 
-_bits_of = _cast("bitcast", types.float32, types.int32)
+bits_of = _cast("bitcast", types.float32, types.int32)
 _from_bits = _cast("bitcast", types.int32, types.float32)
 _whole = _cast("fptosi", types.float32, types.int32)
 _float = _cast("sitofp", types.int32, types.float32)
 
 
-@njit(inline="always", fastmath=_FAST)
+@njit(inline="always", fastmath=FAST)
 def _log2(x: Any) -> Any:
     """log2 of a positive number: its exponent, plus 2 artanh(t) / ln 2 for the rest, near 1."""
-    bits = _bits_of(x)
+    bits = bits_of(x)
     exponent = _I(_I(bits - _I(0x3F3504F3)) >> _I(23))  # the rest is from √½ to √2
     rest = _from_bits(_I(bits - _I(exponent << _I(23))))
     t = (rest - _F(1)) / (rest + _F(1))
@@ -114,7 +114,7 @@ def _log2(x: Any) -> Any:
     return _float(exponent) + t * series
 
 
-@njit(inline="always", fastmath=_FAST)
+@njit(inline="always", fastmath=FAST)
 def _exp2(x: Any) -> Any:
     """2^x for x from -126 to 0: the exponent's bits, times the power series of the rest."""
     whole = _whole(x)
@@ -144,7 +144,7 @@ def _noise(first_key: Any, second_key: Any, column: Any) -> Any:
     return (_float(_I(bits & _U(0x7FFFFF))) + _F(0.5)) * _F(2.0**-23)
 
 
-@_compiled(_FAST)
+@compiled(FAST)
 def _softplus(scores: Any) -> Any:
     total = 0.0
     factors = np.empty(_CHUNK, np.float32)
@@ -175,7 +175,7 @@ def _softplus(scores: Any) -> Any:
     return total
 
 
-@_compiled(_EXACT)
+@compiled(EXACT)
 def _hits(
     p: Any,
     first_keys: Any,
@@ -209,7 +209,7 @@ def _hits(
     return found
 
 
-@_compiled(_FAST)
+@compiled(FAST)
 def _slopes(
     values: Any,
     p: Any,

@@ -10,7 +10,7 @@ import functools
 import itertools
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -18,16 +18,14 @@ import torch
 
 from gaug.pairs.tiles import Tile, tiles
 
+_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
 def share_tiles(
     work: Callable[[Iterator[Tile]], _Result], num_nodes: int, side: int, device: torch.device
 ) -> list[_Result]:
-    """The result of each thread for its tiles, without a gradient.
-
-    Uses as many threads as PyTorch may use, or one on any device other than the CPU. The assignment
-    of tiles to threads is fixed, so a sum over the results is reproducible.
+    """The result of each thread for its tiles, as `share_out` gives them.
 
     Args:
         work: Processes the tiles that it is given.
@@ -36,12 +34,33 @@ def share_tiles(
         device: Where to compute.
     """
     bands = -(-num_nodes // side)
+    count = bands * (bands + 1) // 2
+    return share_out(work, lambda: tiles(num_nodes, side), count, device)
+
+
+def share_out(
+    work: Callable[[Iterator[_Item]], _Result],
+    items: Callable[[], Iterable[_Item]],
+    count: int,
+    device: torch.device,
+) -> list[_Result]:
+    """The result of each thread for its items, without a gradient.
+
+    Uses as many threads as PyTorch may use, or one on any device other than the CPU. The assignment
+    of items to threads is fixed, so a sum over the results is reproducible.
+
+    Args:
+        work: Processes the items that it is given.
+        items: Makes the items, in the same order each time.
+        count: Number of items.
+        device: Where to compute.
+    """
     threads = torch.get_num_threads() if device.type == "cpu" else 1
-    shares = min(threads, bands * (bands + 1) // 2)
+    shares = min(threads, count)
     alone = torch.no_grad()(work)
     if shares <= 1:
-        return [alone(tiles(num_nodes, side))]
-    parts = [itertools.islice(tiles(num_nodes, side), k, None, shares) for k in range(shares)]
+        return [alone(iter(items()))]
+    parts = [itertools.islice(items(), k, None, shares) for k in range(shares)]
     return list(_pool(threads).map(alone, parts))
 
 

@@ -23,7 +23,7 @@ PROBABILITY_MARGIN = 1e-6
 
 def softplus_to_sigmoid(scores: Tensor) -> float:
     """The sum of softplus over all scores, which are replaced by their sigmoids in place."""
-    fused = _fused(scores)
+    fused = compiled_form(scores)
     if fused is not None:
         total: float = fused.softplus_to_sigmoid(scores.numpy())
         return total
@@ -47,7 +47,7 @@ def find_hits(
     Returns:
         Positions in the tile [2, n], row by row, and how far each is above its noise [n].
     """
-    fused = _fused(p)
+    fused = compiled_form(p)
     if keys is not None and fused is not None:
         hits: tuple[Tensor, Tensor] = fused.find_hits(
             p.numpy(), keys.numpy(), first_column, slack, on_diagonal
@@ -83,7 +83,7 @@ def multiply_by_slopes(
         temperature: Temperature of the relaxation.
         on_diagonal: Whether to set all pairs not above the tile's diagonal to 0.
     """
-    fused = _fused(p)
+    fused = compiled_form(p)
     if keys is not None and fused is not None:
         fused.multiply_by_slopes(
             values.numpy(), p.numpy(), keys.numpy(), first_column, temperature, on_diagonal
@@ -108,8 +108,8 @@ def _noise(keys: Tensor | None, first_column: int, p: Tensor) -> Tensor | float:
     return row_noise(keys, first_column, first_column + p.size(1))
 
 
-def _fused(values: Tensor) -> ModuleType | None:
-    """The compiled form of this module's functions, if it supports these values."""
+def compiled_form(values: Tensor) -> ModuleType | None:
+    """The compiled form of the work on pairs, if it supports these values."""
     if values.dtype != torch.float32 or values.device.type != "cpu":
         return None
     return _compiled()

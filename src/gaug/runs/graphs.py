@@ -20,6 +20,7 @@ from gaug.pairs.ranking import OnShare
 from gaug.provenance import software_versions
 from gaug.runs.plan import Plan
 from gaug.runs.record import run_identity
+from gaug.runs.resolving import Resolved, resolved
 from gaug.runs.user_code import user_code_fingerprint
 from gaug.training.run import PreparedRuns
 from gaug.training.task import Task
@@ -42,6 +43,7 @@ class PlacedPlan:
         split: The training, validation and test nodes.
         task: The graph with its split, laid out, on its device.
         user_code: Fingerprint of user-defined code, if there is any.
+        note: What was decided by the memory at hand, and why, if anything was.
     """
 
     plan: Plan
@@ -50,6 +52,7 @@ class PlacedPlan:
     split: Split
     task: Task
     user_code: str | None = None
+    note: str | None = None
 
     @property
     def config(self) -> dict[str, Any]:
@@ -87,6 +90,7 @@ class Graphs:
         self._splits = _Kept[Split](_KEPT_GRAPHS * 4)
         self._tasks = _Kept[Task](_KEPT_GRAPHS)
         self._prepared = _Kept[PreparedRuns](_KEPT_METHODS)
+        self._resolved = _Kept[Resolved](_KEPT_METHODS)
 
     def load(self, plan: Plan) -> LoadedGraph:
         """The graph of a plan."""
@@ -123,9 +127,18 @@ class Graphs:
             lambda: Task.of(split.apply(data)).to(plan.device),
             data,
         )
+        found = self._resolve(plan, task)
+        plan = found.plan
         custom = [part for part in (plan.method.instance, plan.model.factory) if part is not None]
         code = user_code_fingerprint(*custom) if custom else None
-        return PlacedPlan(plan, loaded, digest, split, task, code)
+        return PlacedPlan(plan, loaded, digest, split, task, code, found.note)
+
+    def _resolve(self, plan: Plan, task: Task) -> Resolved:
+        if plan.training.batch_size != "auto":
+            return resolved(plan, task)
+        # Decided once: the memory at hand changes while others run, and the identity must not.
+        parts = (plan.model.config, plan.method.config, plan.training)
+        return self._resolved.get((id(task), parts), lambda: resolved(plan, task), task)
 
     def prepare(
         self, placed: PlacedPlan, *, hide_test: bool, on_share: OnShare | None = None

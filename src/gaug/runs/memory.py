@@ -1,212 +1,29 @@
-"""The memory of a run, estimated in advance from the sizes of its graph and its settings.
-
-An estimate is what a run takes at its peak beyond what the process holds when the graph has been
-placed. The constants are fitted to measured peaks (``python -m benchmarks.memory``).
-"""
+"""The memory of plans: what does not fit is refused, and no more workers start than fit."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from gaug.errors import GaugError
-from gaug.graph.sparse import SparseMatrix
+from gaug.errors import ConfigError, GaugError
 from gaug.memory import Room, check_fits
-from gaug.methods.adaedge.config import AdaEdgeConfig
-from gaug.methods.bgcn.config import BGCNConfig
-from gaug.methods.dropedge.config import DropEdgeConfig
-from gaug.methods.gaug_m.config import GAugMConfig
-from gaug.methods.gaug_o.config import GAugOConfig
-from gaug.methods.gaug_o.memory import edge_bytes
-from gaug.models.base import Features
-from gaug.models.config import GATConfig, JKNetConfig, MLPConfig, ModelConfig
-from gaug.models.spec import ModelSpec
+from gaug.models.config import ModelConfig
 from gaug.runs.executors import WORKER_BYTES
 from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.plan import Plan
-from gaug.training.config import MethodConfig
+from gaug.runs.resolving import resolved, size_of
+from gaug.runs.run_memory import RunMemory, run_memory
 
-# Bytes of a run without augmentation. An entry is an edge in one direction, or a self-loop.
-_FIXED = 60_000_000  # PyTorch's first steps, and what the allocator does not give back
-_NODE = 500
-_FEATURE = 45  # per stored entry of sparse features: their layout by columns
-_ENTRY_LAID_OUT = 45
-_ENTRY_IN_STEP = 40
-_HEAD_OF_ENTRY = 60
-# Copies of a hidden layer, of 4 bytes per node and unit, that a step holds at once.
-_PASSING_COPIES = 1.3  # gradients and products under way
-_KEPT_COPIES = 3.0  # per layer, for the backward pass
-_KEPT_COPIES_JKNET = 4.6
-# Blocks below 32 MB are not given back to the system, and leave gaps; larger ones do not.
-_GAPS, _MOST_GAPS = 0.6, 300_000_000
-_DENSE_COPIES = 1.2  # of dense features; more if some are dropped
-_DROPPED_COPIES = 3.0
-
-# Bytes that methods add.
-_DRAWN_ENTRY = 110  # a drawn part of the graph, normalized again
-_COMPILED = 110_000_000  # Numba and the tiles of pairs
-_RANKED_ENTRY = 480  # while all pairs are ranked
-_MENDED_ENTRY = 160  # what is kept of that
-_LEARNED_NODE = 3500  # the predictor, and the embeddings with their gradients
-_LEARNED_UNIT = 15  # per node and unit of the model's layers: the gradient of all pairs
-# Share of the pairs that a predictor at its start would join, at alpha = 1.
-_JOINED = 0.15
 _LEAST_HIDDEN = 8
-
-
-@dataclass(frozen=True)
-class GraphSize:
-    """The numbers of a graph that decide how much memory a run takes.
-
-    Attributes:
-        nodes: Number of nodes.
-        pairs: Number of undirected edges.
-        features: Stored entries of the features.
-        dense: Whether the features are dense.
-        step_nodes: Nodes that one training step holds; None: all.
-        step_pairs: Undirected edges that one training step holds; None: all.
-    """
-
-    nodes: int
-    pairs: int
-    features: int
-    dense: bool = False
-    step_nodes: int | None = None
-    step_pairs: int | None = None
-
-    @classmethod
-    def of(cls, features: Features, pairs: int) -> GraphSize:
-        """The size of a graph with these features and so many undirected edges."""
-        if isinstance(features, SparseMatrix):
-            return cls(features.shape[0], pairs, features.pattern.nnz)
-        return cls(features.shape[0], pairs, features.numel(), dense=True)
-
-    @classmethod
-    def of_plan(cls, placed: PlacedPlan) -> GraphSize:
-        """The size of the graph of a plan."""
-        return cls.of(placed.task.features, placed.task.adjacency.pattern.nnz // 2)
-
-    @property
-    def entries(self) -> int:
-        """Edges in both directions, and self-loops."""
-        return 2 * self.pairs + self.nodes
-
-    @property
-    def nodes_in_step(self) -> int:
-        """Nodes that one training step holds."""
-        return self.nodes if self.step_nodes is None else self.step_nodes
-
-    @property
-    def entries_in_step(self) -> int:
-        """Edges in both directions, and self-loops, that one training step holds."""
-        pairs = self.pairs if self.step_pairs is None else self.step_pairs
-        return 2 * pairs + self.nodes_in_step
-
-
-@dataclass(frozen=True)
-class RunMemory:
-    """Bytes that a run takes beyond its placed graph.
-
-    Attributes:
-        run: While it trains.
-        prepare: While the method prepares what all runs share.
-        drawn: Graphs that the method draws, as far as they are known in advance. The method checks
-            each before it draws it, so a run is not refused for them.
-    """
-
-    run: int
-    prepare: int = 0
-    drawn: int = 0
-
-    @property
-    def least(self) -> int:
-        """What is needed in any case."""
-        return max(self.run, self.prepare)
-
-    @property
-    def peak(self) -> int:
-        """The estimated peak in one process."""
-        return max(self.run + self.drawn, self.prepare)
-
-
-def run_memory(size: GraphSize, model: ModelSpec, method: MethodConfig) -> RunMemory:
-    """The memory of a run; a lower bound for user-defined models and methods.
-
-    Args:
-        size: The size of the graph.
-        model: The model.
-        method: Settings of the method.
-    """
-    plain = _plain_run(size, model)
-    drawn_graph = _DRAWN_ENTRY * size.entries_in_step
-    match method:
-        case DropEdgeConfig():
-            layers = getattr(model.config, "layers", 1) if method.layer_wise else 1
-            return RunMemory(plain + layers * drawn_graph, plain)
-        case AdaEdgeConfig():
-            return RunMemory(plain + drawn_graph, plain)
-        case BGCNConfig():
-            return RunMemory(plain + 3 * drawn_graph, plain)
-        case GAugMConfig():
-            changed = dataclasses.replace(
-                size, pairs=int(size.pairs * (1 + method.add_fraction - method.remove_fraction))
-            )
-            kept = _COMPILED + _MENDED_ENTRY * size.entries
-            ranking = _laid_out(size, model) + ranking_memory(size)
-            return RunMemory(_plain_run(changed, model) + kept, ranking)
-        case GAugOConfig():
-            width, layers = _hidden_layers(model)
-            each = _LEARNED_NODE + _LEARNED_UNIT * width * layers
-            learned = _COMPILED + each * size.nodes
-            joined = _JOINED * method.alpha * size.nodes**2 / 2
-            return RunMemory(plain + learned, plain, int(joined * edge_bytes(model)))
-    return RunMemory(plain, plain)
-
-
-def ranking_memory(size: GraphSize) -> int:
-    """Bytes to fit an edge predictor, and to rank all pairs by it."""
-    return _COMPILED + _RANKED_ENTRY * size.entries
-
-
-def _plain_run(size: GraphSize, model: ModelSpec) -> int:
-    config = model.config
-    width, layers = _hidden_layers(model)
-    copies = _KEPT_COPIES_JKNET if isinstance(config, JKNetConfig) else _KEPT_COPIES
-    hidden = 4 * width * (_PASSING_COPIES + copies * layers) * size.nodes_in_step
-    hidden += min(_GAPS * hidden, _MOST_GAPS)
-    heads = config.heads * layers + 1 if isinstance(config, GATConfig) else 0
-    return int(_laid_out(size, model) + hidden + _HEAD_OF_ENTRY * heads * size.entries_in_step)
-
-
-def _laid_out(size: GraphSize, model: ModelSpec) -> int:
-    """Features and edges, laid out for products."""
-    features: float = _FEATURE * size.features
-    if size.dense:
-        dropped = getattr(model.config, "input_dropout", 0.0) > 0
-        features = 4 * (_DROPPED_COPIES if dropped else _DENSE_COPIES) * size.features
-    entries = _ENTRY_LAID_OUT * size.entries + _ENTRY_IN_STEP * size.entries_in_step
-    if isinstance(model.config, MLPConfig):
-        entries = 0
-    return int(_FIXED + _NODE * size.nodes + features + entries)
-
-
-def _hidden_layers(model: ModelSpec) -> tuple[int, int]:
-    """Width and number of the hidden layers; nothing is known of a user-defined module."""
-    config = model.config
-    if not isinstance(config, ModelConfig):
-        return 0, 0
-    heads = config.heads if isinstance(config, GATConfig) else 1
-    layers = config.layers if isinstance(config, JKNetConfig) else config.layers - 1
-    return heads * config.hidden, layers
 
 
 def plan_memory(placed: PlacedPlan) -> RunMemory:
     """The memory of a run of a placed plan; nothing is known of one on another device."""
     if placed.plan.device != "cpu":
         return RunMemory(0)
-    return run_memory(GraphSize.of_plan(placed), placed.plan.model, placed.plan.method.config)
+    size = size_of(placed.plan, placed.task)
+    return run_memory(size, placed.plan.model, placed.plan.method.config)
 
 
 def check_run(placed: PlacedPlan, room: Room | None) -> None:
@@ -225,8 +42,13 @@ def check_run(placed: PlacedPlan, room: Room | None) -> None:
 
 
 def _remedy(placed: PlacedPlan, room: Room) -> str:
-    """The widest model that fits, if any does."""
-    spec, size = placed.plan.model, GraphSize.of_plan(placed)
+    """Mini-batches or the widest model that fits, if either does."""
+    spec, size = placed.plan.model, size_of(placed.plan, placed.task)
+    if placed.plan.training.batch_size is None:
+        training = dataclasses.replace(placed.plan.training, batch_size="auto")
+        with contextlib.suppress(ConfigError):
+            found = resolved(dataclasses.replace(placed.plan, training=training), placed.task)
+            return f"batch_size={found.plan.training.batch_size} would fit."
     if isinstance(spec.config, ModelConfig):
         hidden = spec.config.hidden // 2
         while hidden >= _LEAST_HIDDEN:

@@ -41,3 +41,17 @@ def test_the_same_embeddings_are_judged_the_same_each_time() -> None:
 
 def test_where_all_pairs_are_edges_there_is_nothing_to_tell() -> None:
     assert EdgeJudge(Adjacency.of_pairs(PAIRS, NUM_NODES)).auc(torch.ones(NUM_NODES, 1)) is None
+
+
+def test_a_judge_of_some_edges_is_close_to_one_of_all() -> None:
+    """Within 5 standard errors of an AUC of this size, at most 0.5 / sqrt(400)."""
+    generator = torch.Generator().manual_seed(0)
+    z = torch.randn(200, 4, generator=generator)
+    likely = torch.rand(200, 200, generator=generator) < (z @ z.t() - 2).sigmoid()
+    graph = Adjacency.of_pairs(likely.triu(1).nonzero().t(), 200)
+    every, some = EdgeJudge(graph).auc(z), EdgeJudge(graph, most=400).auc(z)
+    assert every is not None
+    assert some is not None
+    assert abs(every - some) < 5 * 0.5 / 20
+    assert some == EdgeJudge(graph, most=400).auc(z)
+    assert EdgeJudge(graph, most=10**9).auc(z) == every

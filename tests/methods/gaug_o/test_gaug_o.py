@@ -802,7 +802,7 @@ def test_a_classifier_that_breaks_in_its_pretraining_is_an_error_with_the_epoch(
         ({"pretrain_predictor_epochs": -1}, "pretrain_predictor_epochs must be at least 0, got -1"),
         ({"edge_learning_rate": 0.0}, "edge_learning_rate must be above 0, got 0"),
         ({"variant": "all"}, "Unknown variant 'all'. Choose from: full, no-edge-loss"),
-        ({"engine": "gpu"}, "Unknown engine 'gpu'. Choose from: blocked, dense"),
+        ({"engine": "gpu"}, "Unknown engine 'gpu'. Choose from: auto, blocked, dense, sparse"),
         ({"edge_model": "ra"}, "Unknown edge_model 'ra'. Choose from: gae, vgae"),
         (
             {"variant": "no-sampling", "edge_probability": "sigmoid"},

@@ -79,7 +79,7 @@ def test_a_refusal_has_the_figures_and_a_remedy(free: Free) -> None:
     free(1e9)
     message = (
         r"engine=dense needs about 6\.4 GB for 10,000 nodes, and 1\.0 GB are free\."
-        r" Use engine=blocked\."
+        r" Use engine=auto\."
     )
     with pytest.raises(ConfigError, match=message):
         check_settings(GAugOConfig(engine="dense"), 10_000)
@@ -158,7 +158,9 @@ class Largest(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         for value in pytree.tree_leaves(result):
             if isinstance(value, torch.Tensor):
-                self.largest = max(self.largest, value.numel())
+                # A sparse matrix has as many numbers as entries, whatever its shape.
+                size = value.numel() if value.layout == torch.strided else value._nnz()
+                self.largest = max(self.largest, size)
         return result
 
 

@@ -70,8 +70,16 @@ class AllPairs:
         joined[unsure] = self._is_above(z, pairs[:, unsure])
         return pairs[:, joined]
 
-    def gradient(self, z: Tensor, left: Tensor, right: Tensor) -> Tensor:
-        r"""Gradient of the embeddings if that of $A'_{ij}$ is $\langle l_i, r_j \rangle$."""
+    def gradient(self, z: Tensor, grad: Tensor, value: Tensor) -> Tensor:
+        r"""Gradient of the embeddings if that of $A'_{ij}$ is $\langle g_i, v_j \rangle$.
+
+        Args:
+            z: The embeddings.  [N, d]
+            grad: Gradients of all sums over neighbors, g.  [N, w]
+            value: What was summed, v.  [N, w]
+        """
+        # A pair represents both directions of its edge.
+        left, right = torch.cat([grad, value], dim=1), torch.cat([value, grad], dim=1)
         bands, lefts, rights = (torch.split(part.detach(), self.side) for part in (z, left, right))
 
         def add_up(share: Iterator[Tile]) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,8 +16,11 @@ READINGS = ("max-normalized", "sigmoid")
 #: The method itself, the paper's ablations, and a control.
 VARIANTS = ("full", "no-sampling", "rounding", "no-edge-loss", "random")
 
-#: How all pairs are processed.
-ENGINES = ("blocked", "dense")
+#: How pairs are processed.
+ENGINES = ("auto", "blocked", "sparse", "dense")
+
+# Largest number of nodes for which ``auto`` goes through all pairs.
+_ALL_PAIRS_UP_TO = 10_000
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,21 @@ class GAugOConfig(MethodConfig):
         "full", "full, without a part (the paper's ablation), or random edges.", choices=VARIANTS
     )
     engine: str = setting(
-        "blocked", "blocked: memory for one block; dense: for N×N (reference).", choices=ENGINES
+        "auto",
+        "blocked: every pair, in blocks; sparse: linear in the edges; dense: N×N (reference).",
+        choices=ENGINES,
+    )
+    max_sampled_edges: int | None = setting(
+        None,
+        "Most edges that sparse adds to a sample on average; none: four times those of the graph.",
+        within=Range(1),
+        later=True,
+    )
+    sampled_pairs: int = setting(
+        128,
+        "Random pairs per node in the sums over all pairs of sparse.",
+        within=Range(1),
+        later=True,
     )
     edge_model: str = setting("gae", "Edge predictor: gae or vgae.", choices=("gae", "vgae"))
     edge_hidden: int = setting(128, "Width of the predictor's hidden layer.", within=Range(1))
@@ -82,3 +100,47 @@ class GAugOConfig(MethodConfig):
                 "variant=no-sampling needs edge_probability=max-normalized, got 'sigmoid':"
                 " its sums over all pairs have no closed form."
             )
+        if self.engine == "sparse":
+            reason = _not_sparse(self)
+            if reason is not None:
+                raise ConfigError(f"{reason} Use engine=blocked.")
+        if self.engine in ("blocked", "dense"):
+            for name in ("max_sampled_edges", "sampled_pairs"):
+                given = getattr(self, name)
+                if given != getattr(type(self), name):
+                    raise ConfigError(
+                        f"{name}={given} goes with engine=sparse, got engine={self.engine}."
+                    )
+
+    def resolved(self, num_nodes: int) -> GAugOConfig:
+        """These settings with the engine that a graph of this many nodes gets.
+
+        >>> GAugOConfig().resolved(2708).engine, GAugOConfig().resolved(1_000_000).engine
+        ('blocked', 'sparse')
+        """
+        return dataclasses.replace(self, engine=resolved_engine(self, num_nodes))
+
+
+def resolved_engine(config: GAugOConfig, num_nodes: int) -> str:
+    """The engine for a graph: of ``auto``, ``blocked`` for small graphs and ``sparse`` for others.
+
+    Args:
+        config: The settings.
+        num_nodes: Number of nodes.
+    """
+    if config.engine != "auto":
+        return config.engine
+    small = num_nodes <= _ALL_PAIRS_UP_TO
+    return "blocked" if small or _not_sparse(config) is not None else "sparse"
+
+
+def _not_sparse(config: GAugOConfig) -> str | None:
+    """Why the sparse engine does not apply to these settings."""
+    if config.edge_probability == "sigmoid":
+        return (
+            "engine=sparse needs edge_probability=max-normalized, got 'sigmoid': it draws few"
+            " pairs, and a sigmoid joins a share of all."
+        )
+    if config.variant in ("rounding", "no-sampling"):
+        return f"engine=sparse draws edges at random, and variant={config.variant} does not."
+    return None

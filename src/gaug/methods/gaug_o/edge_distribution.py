@@ -86,17 +86,20 @@ class EdgeDistribution:
         known[edges.row, edges.col] = 1
         return self.alpha * self.of_scores(z @ z.t()) + (1 - self.alpha) * known
 
-    def of_pairs(self, z: Tensor, pairs: Tensor, edges: Tensor) -> Tensor:
+    def of_pairs(self, z: Tensor, pairs: Tensor, edges: Tensor, scale: float = 1.0) -> Tensor:
         """P of single pairs from prepared embeddings.  [n]
 
         Args:
             z: Embeddings from `prepare`.  [N, d]
             pairs: Pairs of nodes, each as (smaller id, larger id).  [2, n]
             edges: The edges of the graph in the same form, in ascending order.  [2, E]
+            scale: What the probabilities of other pairs are multiplied by.
         """
         num_nodes = z.size(0)
         scores = self.of_scores((z[pairs[0]] * z[pairs[1]]).sum(dim=1))
         known = _contained(pair_keys(pairs, num_nodes), pair_keys(edges, num_nodes))
+        if scale != 1:
+            scores = torch.where(known, scores, scale * scores)
         return self.alpha * scores + (1 - self.alpha) * known.to(z.dtype)
 
     @torch.no_grad()

@@ -7,15 +7,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gaug.edge_predictors.edge_loss import edge_loss
+from gaug.edge_predictors.edge_loss import COLUMNS, edge_loss
 from gaug.edge_predictors.gae import kl_divergence
 from gaug.graph.adjacency import Adjacency
-from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
 from gaug.models.base import Features, new_weight
 
 # With rectified embeddings, a VGAE's standard deviations start at e^-2, not at 1: that much noise
 # scores every pair, so all means would be driven below 0, from where a ReLU has no gradient.
 _NARROWER = -2.0
+
+_LOSS_FORMS = {"dense": "dense", "blocked": "exact", "sparse": "sampled"}
 
 
 class Embedding(NamedTuple):
@@ -44,6 +46,7 @@ class EdgeEncoder(nn.Module):
         rectified: Whether f is ReLU.
         variational: Whether embeddings are drawn around their means in training (VGAE).
         loss_form: One of `gaug.edge_predictors.edge_loss.FORMS`.
+        loss_columns: Random pairs per node of the form ``sampled``.
     """
 
     def __init__(
@@ -55,24 +58,26 @@ class EdgeEncoder(nn.Module):
         rectified: bool,
         variational: bool,
         loss_form: str = "exact",
+        loss_columns: int = COLUMNS,
     ) -> None:
         super().__init__()
         self.first = new_weight(in_features, hidden)
         self.mean = new_weight(hidden, embedding)
         self.log_deviation = new_weight(hidden, embedding) if variational else None
         self.rectified = rectified
-        self.loss_form = loss_form
+        self.loss_form, self.loss_columns = loss_form, loss_columns
 
     @classmethod
-    def of(cls, config: GAugOConfig, in_features: int) -> EdgeEncoder:
-        """The encoder for settings of GAug-O."""
+    def of(cls, config: GAugOConfig, in_features: int, num_nodes: int) -> EdgeEncoder:
+        """The encoder for settings of GAug-O and a graph of this size."""
         return cls(
             in_features,
             config.edge_hidden,
             config.edge_embedding,
             rectified=config.edge_probability == "max-normalized",
             variational=config.edge_model == "vgae",
-            loss_form="dense" if config.engine == "dense" else "exact",
+            loss_form=_LOSS_FORMS[resolved_engine(config, num_nodes)],
+            loss_columns=config.sampled_pairs,
         )
 
     def forward(
@@ -96,9 +101,20 @@ class EdgeEncoder(nn.Module):
             z = z + noise * log_deviation.exp()
         return Embedding(z.relu() if self.rectified else z, divergence)
 
-    def loss(self, embedding: Embedding, adjacency: Adjacency) -> Tensor:
-        """The loss of separating the entries of A + I from all other pairs by embeddings."""
-        return edge_loss(embedding.z, adjacency, self.loss_form) + embedding.divergence
+    def loss(
+        self, embedding: Embedding, adjacency: Adjacency, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """The loss of separating the entries of A + I from all other pairs by embeddings.
+
+        Args:
+            embedding: From `forward`.
+            adjacency: The graph.
+            generator: Source of the random pairs of a sampled loss; by default PyTorch's own.
+        """
+        loss = edge_loss(
+            embedding.z, adjacency, self.loss_form, generator, columns=self.loss_columns
+        )
+        return loss + embedding.divergence
 
     def _twice_aggregated(self, last: Tensor, x: Features, adjacency: Adjacency) -> Tensor:
         h: Tensor = x @ (self.first @ last)

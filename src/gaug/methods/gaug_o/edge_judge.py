@@ -18,10 +18,12 @@ class EdgeJudge:
 
     Args:
         adjacency: The graph.
+        most: Most edges to compare, chosen at random; None for all.
     """
 
-    def __init__(self, adjacency: Adjacency) -> None:
+    def __init__(self, adjacency: Adjacency, most: int | None = None) -> None:
         self._adjacency = adjacency
+        self._most = most
 
     def auc(self, z: Tensor) -> float | None:
         """How often an edge outscores a non-edge; None if there are no non-edges.
@@ -37,9 +39,12 @@ class EdgeJudge:
 
     @functools.cached_property
     def _judged(self) -> tuple[Tensor, Tensor]:
-        """All edges, and as many random non-edges, if there are enough.  [2, E], [2, E]"""
+        """The edges, and as many random non-edges, if there are enough.  [2, E], [2, E]"""
         adjacency = self._adjacency.to("cpu")
         pairs = adjacency.num_nodes * (adjacency.num_nodes - 1) // 2
         count = min(adjacency.num_pairs, pairs - adjacency.num_pairs)
-        generator = torch.Generator().manual_seed(0)
-        return adjacency.pairs, random_change(adjacency.to_data(), count, 0, generator).added
+        edges, generator = adjacency.pairs, torch.Generator().manual_seed(0)
+        if self._most is not None and self._most < edges.size(1):
+            edges = edges[:, torch.randint(edges.size(1), (self._most,), generator=generator)]
+            count = min(count, self._most)
+        return edges, random_change(adjacency.to_data(), count, 0, generator).added

@@ -88,7 +88,9 @@ class EdgeSampler(nn.Module):
         self.features = as_features(valid.x).to(device)
         self.adjacency = Adjacency.of(valid).to(device)
         with seeded(seed):
-            self.encoder = EdgeEncoder.of(changed, int(valid.x.size(1))).to(device)
+            encoder = EdgeEncoder.of(changed, int(valid.x.size(1)), int(valid.num_nodes))
+            self.encoder = encoder.to(device)
+        self._limit_told = False
         self._generator = torch.Generator().manual_seed(seed)
 
     def forward(self) -> Adjacency:
@@ -98,11 +100,15 @@ class EdgeSampler(nn.Module):
         gradients reach every pair of nodes. Other modules take its ``edge_index`` and ``weight``,
         ones that carry the gradient of the sampled edges only, as with GAT.
         """
-        return self._learned().sample(draw_seed(self._generator))
+        learned = self._learned()
+        if learned.note is not None and not self._limit_told:
+            self._limit_told = True
+            warnings.warn(learned.note, stacklevel=2)
+        return learned.sample(draw_seed(self._generator))
 
     def edge_loss(self) -> Tensor:
         """The predictor's current loss of separating the edges from all other pairs."""
-        return self.encoder.loss(self._embed(), self.adjacency)
+        return self.encoder.loss(self._embed(), self.adjacency, self._generator)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> EdgeSampler:
         """Move the graph along when ``to(device)`` moves the module."""

@@ -1,8 +1,10 @@
-r"""Samples of GAug-O's graphs with their gradient, by two equivalent engines.
+r"""Samples of GAug-O's graphs with their gradient, by three engines.
 
 ``dense`` holds all pairs and leaves the gradient to autograd. ``blocked`` goes through the pairs
 tile by tile: the forward pass keeps the sampled edges, and the backward pass recomputes each tile
-and its noise. It needs memory for one tile and the edges.
+and its noise. It needs memory for one tile and the edges. Both give the same graphs and gradients.
+``sparse`` draws other graphs from the same distribution without going through the pairs, and has
+the same gradient on average.
 
 A layer that sums over the neighbors, $O = A' H$, has the gradient
 $\partial L / \partial A'_{ij} = \langle G_i, H_j \rangle$ with $G = \partial L / \partial O$, for
@@ -23,6 +25,7 @@ from gaug.graph.adjacency import Adjacency, symmetric_pattern
 from gaug.graph.caching import cached_with_gradient
 from gaug.graph.sparse import Pattern, multiply
 from gaug.methods.gaug_o.all_pairs import AllPairs
+from gaug.methods.gaug_o.drawn_pairs import DrawnPairs
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.sampled_adjacency import DenseSample, SampledAdjacency
 from gaug.pairs.noise import row_keys, row_noise
@@ -30,6 +33,8 @@ from gaug.pairs.tiles import TILE
 
 # The gradient of each sum, and its input.
 _Factors = list[tuple[Tensor, Tensor]]
+# What a sample was drawn from: has the gradient of all pairs.
+_Pairs = AllPairs | DrawnPairs
 
 
 def sample_dense(
@@ -60,7 +65,7 @@ def sample_blocked(
     distribution: EdgeDistribution,
     seed: int,
     tile: int = TILE,
-) -> BlockedSample:
+) -> ListedSample:
     """The sample of `sample_dense`, and its gradient, without a matrix of all pairs.
 
     Args:
@@ -71,25 +76,50 @@ def sample_blocked(
         tile: Nodes along a side of a tile; changes memory and speed only.
     """
     pairs = AllPairs(original, distribution, seed, tile)
-    return BlockedSample(z, symmetric_pattern(pairs.sample(z.detach()), z.size(0)), pairs)
+    return ListedSample(z, symmetric_pattern(pairs.sample(z.detach()), z.size(0)), pairs)
 
 
-class BlockedSample(SampledAdjacency):
+def sample_sparse(
+    z: Tensor,
+    original: Adjacency,
+    distribution: EdgeDistribution,
+    seed: int,
+    *,
+    scale: float = 1.0,
+    columns: int = 128,
+) -> ListedSample:
+    """A sample with the same distribution, at a cost that grows with the edges drawn.
+
+    Its gradient has the same mean given the sample; see `gaug.methods.gaug_o.drawn_pairs`.
+
+    Args:
+        z: Embeddings from `EdgeDistribution.prepare`, none negative.  [N, d]
+        original: The original graph.
+        distribution: What to sample from, with ``max-normalized`` probabilities.
+        seed: Seed of the sample.
+        scale: What the probabilities of pairs that are not edges are multiplied by, in [0, 1].
+        columns: Random pairs per node from which the gradient of pairs not drawn is estimated.
+    """
+    pairs = DrawnPairs(z.detach(), original, distribution, seed, scale, columns)
+    return ListedSample(z, pairs.sample(), pairs)
+
+
+class ListedSample(SampledAdjacency):
     """The sampled edges; the gradient of a sum over neighbors reaches every pair.
 
     Args:
         z: Prepared embeddings, which require gradients.  [N, d]
         pattern: The edges, in both directions.
-        all_pairs: What they were sampled from.
+        drawn_from: What they were sampled from.
     """
 
-    def __init__(self, z: Tensor, pattern: Pattern, all_pairs: AllPairs) -> None:
+    def __init__(self, z: Tensor, pattern: Pattern, drawn_from: _Pairs) -> None:
         super().__init__(pattern)
         self._z = z
-        self._all_pairs = all_pairs
+        self._drawn_from = drawn_from
         self._factors: _Factors = []
         # A node of the autograd graph whose backward pass runs after those of all sums.
-        self._link: Tensor = _Link.apply(z, self._factors, all_pairs)  # type: ignore[no-untyped-call]
+        self._link: Tensor = _Link.apply(z, self._factors, drawn_from)  # type: ignore[no-untyped-call]
 
     @cached_with_gradient
     def _degrees(self) -> Tensor:
@@ -101,7 +131,7 @@ class BlockedSample(SampledAdjacency):
 
         For models that are not linear in the adjacency, such as attention.
         """
-        relaxed = self._all_pairs.relaxed_at(self._z, self.pairs)
+        relaxed = self._drawn_from.relaxed_at(self._z, self.pairs)
         return (1 + (relaxed - relaxed.detach()))[self.pair_of_entry]
 
     def sum(self, h: Tensor) -> Tensor:
@@ -118,8 +148,8 @@ class _Link(torch.autograd.Function):
     """Does nothing forward; backward, computes the gradient of all pairs from the saved sums."""
 
     @staticmethod
-    def forward(ctx: Any, z: Tensor, factors: _Factors, all_pairs: AllPairs) -> Tensor:
-        ctx.factors, ctx.all_pairs = factors, all_pairs
+    def forward(ctx: Any, z: Tensor, factors: _Factors, pairs: _Pairs) -> Tensor:
+        ctx.factors, ctx.pairs = factors, pairs
         ctx.save_for_backward(z)
         return z.new_zeros(())
 
@@ -129,13 +159,11 @@ class _Link(torch.autograd.Function):
         (z,) = ctx.saved_tensors
         factors = list(ctx.factors)
         ctx.factors.clear()
-        if not factors or ctx.all_pairs.distribution.alpha == 0:
+        if not factors or ctx.pairs.distribution.alpha == 0:
             return torch.zeros_like(z), None, None
         grad = torch.cat([grad for grad, _ in factors], dim=1)
         value = torch.cat([value for _, value in factors], dim=1)
-        # A pair represents both directions of its edge.
-        left, right = torch.cat([grad, value], dim=1), torch.cat([value, grad], dim=1)
-        return ctx.all_pairs.gradient(z, left, right), None, None
+        return ctx.pairs.gradient(z, grad, value), None, None
 
 
 class _Sum(torch.autograd.Function):

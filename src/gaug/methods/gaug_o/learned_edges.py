@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import torch
@@ -10,11 +11,12 @@ from torch_geometric.data import Data
 
 from gaug.errors import DataError
 from gaug.graph.adjacency import Adjacency
-from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
-from gaug.methods.gaug_o.edge_sampling import sample_blocked, sample_dense
+from gaug.methods.gaug_o.edge_sampling import sample_blocked, sample_dense, sample_sparse
 from gaug.methods.gaug_o.memory import SUMMED_EDGE, check_sample
 from gaug.methods.gaug_o.sampled_adjacency import Interpolated
+from gaug.methods.gaug_o.sampling_cap import added_limit, capped_scale, score_sums
 
 # Pairs whose probabilities are computed at a time, to bound memory.
 _PAIRS_AT_A_TIME = 1 << 18
@@ -30,7 +32,9 @@ class LearnedEdges:
         distribution: How embeddings become probabilities.
         weigh_all: Whether a graph has all pairs, weighted by their probabilities, instead of a draw
             (``variant=no-sampling``).
-        dense: Whether a draw holds all pairs at once (``engine=dense``).
+        engine: How a graph is drawn: ``blocked``, ``sparse`` or ``dense``.
+        limit: Most edges that ``sparse`` adds to a graph on average.
+        columns: Random pairs per node of the gradient of ``sparse``.
         edge_bytes: Memory per edge of a drawn graph; graphs that do not fit are refused.
     """
 
@@ -38,7 +42,9 @@ class LearnedEdges:
     original: Adjacency
     distribution: EdgeDistribution
     weigh_all: bool = False
-    dense: bool = False
+    engine: str = "blocked"
+    limit: int = 0
+    columns: int = 128
     edge_bytes: int = SUMMED_EDGE
 
     @classmethod
@@ -55,7 +61,9 @@ class LearnedEdges:
             original,
             EdgeDistribution.of(config),
             weigh_all=config.variant == "no-sampling",
-            dense=config.engine == "dense",
+            engine=resolved_engine(config, original.num_nodes),
+            limit=added_limit(config.max_sampled_edges, original.num_pairs),
+            columns=config.sampled_pairs,
             edge_bytes=edge_bytes,
         )
 
@@ -79,7 +87,7 @@ class LearnedEdges:
         ordered = pairs.long().to(self.prepared.device).sort(dim=0).values
         p = torch.cat(
             [
-                self.distribution.of_pairs(self.prepared, part, self.original.pairs)
+                self.distribution.of_pairs(self.prepared, part, self.original.pairs, self.scale)
                 for part in torch.split(ordered, _PAIRS_AT_A_TIME, dim=1)
             ]
         )
@@ -89,11 +97,43 @@ class LearnedEdges:
         """A graph that is differentiable in the embeddings."""
         if self.weigh_all:
             return Interpolated(self.prepared, self.original, self.distribution)
-        expected = self.distribution.expected_edges(self.prepared, self.original.num_pairs)
+        expected = self._expected_edges()
         if expected is not None:
             check_sample(expected, self.original.num_nodes, self.edge_bytes)
-        sample = sample_dense if self.dense else sample_blocked
-        return sample(self.prepared, self.original, self.distribution, seed)
+        drawn_from = self.prepared, self.original, self.distribution, seed
+        if self.engine == "sparse":
+            return sample_sparse(*drawn_from, scale=self.scale, columns=self.columns)
+        return (sample_dense if self.engine == "dense" else sample_blocked)(*drawn_from)
+
+    @functools.cached_property
+    def scale(self) -> float:
+        """What the probabilities of pairs that are not edges are multiplied by, at most 1."""
+        if self.engine != "sparse":
+            return 1.0
+        return capped_scale(self.distribution.alpha * self._sums[1], self.limit)
+
+    @property
+    def note(self) -> str | None:
+        """What users should know about graphs drawn from this: that they are limited."""
+        if self.scale == 1:
+            return None
+        return (
+            f"GAug-O's graphs were limited to {self.limit:,} added edges on average, by"
+            f" probabilities multiplied by {self.scale:.2g} at first. Raise max_sampled_edges to"
+            " add more, or lower alpha."
+        )
+
+    @functools.cached_property
+    def _sums(self) -> tuple[float, float]:
+        return score_sums(self.prepared, self.original)
+
+    def _expected_edges(self) -> float | None:
+        """The expected number of edges of a draw, if there is a closed form."""
+        num_edges, alpha = self.original.num_pairs, self.distribution.alpha
+        if self.engine != "sparse":
+            return self.distribution.expected_edges(self.prepared, num_edges)
+        on_edges, elsewhere = self._sums
+        return alpha * (on_edges + self.scale * elsewhere) + (1 - alpha) * num_edges
 
     @torch.no_grad()
     def sample_graph(self, seed: int) -> Data:

@@ -36,7 +36,7 @@ def check_settings(config: GAugOConfig, num_nodes: int, model: ModelSpec | None 
         model: The classifier; by default one that sums over neighbors.
     """
     if config.engine == "dense":
-        check_all_pairs(num_nodes, "engine=dense", "Use engine=blocked.")
+        check_all_pairs(num_nodes, "engine=dense", "Use engine=auto.")
     if config.alpha == 0 or config.variant == "random":
         return
     of_a_user = model is not None and model.is_custom
@@ -57,7 +57,7 @@ def check_sample(num_edges: float, num_nodes: int, bytes_each: int) -> None:
     """Raise if a sampled graph with about this many edges does not fit into memory.
 
     Args:
-        num_edges: Expected number of edges.
+        num_edges: Expected number of edges, which max_sampled_edges limits for engine=sparse.
         num_nodes: Number of nodes.
         bytes_each: From `edge_bytes`.
     """

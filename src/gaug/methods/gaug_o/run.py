@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.graph.adjacency import Adjacency
-from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.edge_encoder import EdgeEncoder, Embedding
 from gaug.methods.gaug_o.edge_judge import EdgeJudge
@@ -25,6 +25,8 @@ from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
 
 # A predictor trained to separate edges from other pairs has learned nothing up to this AUC.
 _NEARLY_CHANCE = 0.55
+# Edges by which that is judged on large graphs, in each epoch; the AUC is right to about 0.002.
+_JUDGED_EDGES = 20_000
 
 
 class GAugORun(AugmentedRun):
@@ -63,10 +65,13 @@ class GAugORun(AugmentedRun):
                 " stay above one half, and those of other pairs below. Raise alpha above 0.5, or"
                 " use another variant."
             )
-        self.encoder = EdgeEncoder.of(config, int(visible.features.shape[1])).to(
+        num_nodes = visible.adjacency.num_nodes
+        self.encoder = EdgeEncoder.of(config, int(visible.features.shape[1]), num_nodes).to(
             visible.labels.device
         )
-        self.judge = EdgeJudge(visible.adjacency)
+        self._capped: str | None = None
+        sparse = resolved_engine(config, num_nodes) == "sparse"
+        self.judge = EdgeJudge(visible.adjacency, _JUDGED_EDGES if sparse else None)
         self._batch: Batch | None = None
         self._embedding: Embedding | None = None
         self._edge_loss = 0.0
@@ -122,7 +127,7 @@ class GAugORun(AugmentedRun):
             return z.new_tensor(math.nan)
         if self._weight == 0:
             return None
-        loss = self.encoder.loss(self._embedding, self._batch.adjacency)
+        loss = self.encoder.loss(self._embedding, self._batch.adjacency, self.generator)
         self._edge_loss = loss.item()
         return self._weight * loss
 
@@ -141,7 +146,7 @@ class GAugORun(AugmentedRun):
         self._embedding = self._batch = None
         if self._best is not None:
             self.encoder.load_state_dict(self._best)
-        self.warning = self.warning or self._flaw()
+        self.warning = self.warning or self._flaw() or self._capped
         return super().combine(results)
 
     def log(self) -> dict[str, float]:
@@ -153,7 +158,7 @@ class GAugORun(AugmentedRun):
             return {}
         if self.beta == 0:
             with torch.no_grad():
-                loss = self.encoder.loss(self._embedding, self._batch.adjacency)
+                loss = self.encoder.loss(self._embedding, self._batch.adjacency, self.generator)
             self._edge_loss = loss.item()
         row = {
             "edge_learning_rate": self.optimizer.param_groups[0]["lr"],
@@ -172,6 +177,7 @@ class GAugORun(AugmentedRun):
             "optimizer": self.optimizer.state_dict(),
             "best": self._best,
             "reached": self._reached,
+            "capped": self._capped,
         }
 
     def restore(self, state: dict[str, Any], results: Sequence[RoundResult]) -> None:
@@ -180,6 +186,7 @@ class GAugORun(AugmentedRun):
         self.optimizer = self._new_optimizer()
         self.optimizer.load_state_dict(state["optimizer"])
         self._best, self._reached = state["best"], state["reached"]
+        self._capped = state["capped"]
 
     def edge_probabilities(self, pairs: Tensor) -> Tensor:
         """P of each pair, the probability that a sample joins it.  [2, n] → [n]"""
@@ -249,6 +256,7 @@ class GAugORun(AugmentedRun):
         # If every pair is weighted, nothing is drawn.
         seed = 0 if self.config.variant == "no-sampling" else draw_seed(self.generator)
         learned = LearnedEdges.of(self.config, prepared, adjacency, self.edge_bytes)
+        self._capped = self._capped or learned.note
         return learned.sample(seed)
 
     def _new_optimizer(self) -> torch.optim.Adam:
