@@ -21,9 +21,10 @@ from gaug.errors import ConfigError, GaugError
 from gaug.memory import Room, held_memory, set_max_memory
 from gaug.runs.execute import Request, RunJob, execute, execute_all
 from gaug.runs.executors import WORKER_BYTES, Tell, ThisProcess, WorkerProcesses
-from gaug.runs.graphs import Graphs
+from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.memory import check_run, fitting_workers, plan_memory, worker_memory, workers_in
 from gaug.runs.plan import Plan
+from gaug.runs.resolving import resolved
 from gaug.runs.run_memory import GraphSize, RunMemory, ranking_memory, run_memory
 
 GB = 10**9
@@ -54,7 +55,7 @@ import psutil
 import gaug, gaug.runs.evaluate, gaug.methods.gaug_m.method, gaug.methods.gaug_o.method
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.runs.cost import measured
-from gaug.runs.graphs import Graphs
+from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.memory import plan_memory
 model, method, settings = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 data = planted_graph(SyntheticConfig(num_nodes=20_000, degree=20.0))
@@ -125,13 +126,15 @@ def test_a_step_on_a_part_of_the_graph_takes_less() -> None:
     plan = Plan.of("karate", model="gat")
     whole = run_memory(SIZE, plan.model, plan.method.config)
     all_of_it = dataclasses.replace(SIZE, step_nodes=SIZE.nodes, step_pairs=SIZE.pairs)
-    assert run_memory(all_of_it, plan.model, plan.method.config) == whole
+    assert run_memory(all_of_it, plan.model, plan.method.config).run > whole.run  # two at a time
     part = dataclasses.replace(SIZE, step_nodes=5000, step_pairs=20_000)
     assert run_memory(part, plan.model, plan.method.config).run < whole.run / 3
 
 
 def test_the_graphs_that_a_method_draws_are_no_reason_to_refuse() -> None:
-    small, large = (memory_of(method="gaug-o", alpha=alpha) for alpha in (0.01, 0.5))
+    small, large = (
+        memory_of(method="gaug-o", alpha=alpha, engine="blocked") for alpha in (0.01, 0.5)
+    )
     assert small.least == large.least
     assert small.peak < large.peak
 
@@ -175,14 +178,53 @@ def test_a_run_that_does_not_fit_is_refused_with_the_figure_before_training(
     assert trained == []
 
 
-def test_a_refusal_tells_how_wide_a_model_fits() -> None:
+def placed_on(graph: Data, **settings: Any) -> PlacedPlan:
+    return Graphs().place(Plan.of(graph, settings=settings))
+
+
+def test_a_refusal_tells_which_batches_fit_or_how_wide_a_model() -> None:
     large = planted_graph(SyntheticConfig(num_nodes=20_000))
-    placed = Graphs().place(Plan.of(large, settings={"hidden": 512}))
-    fitting = plan_memory(Graphs().place(Plan.of(large, settings={"hidden": 128}))).least
+    whole = placed_on(large, hidden=512)
+    check_run(whole, Room(plan_memory(whole).least))
+    check_run(whole, None)
+    with pytest.raises(ConfigError, match=r"batch_size=(\d+) would fit\.$") as refusal:
+        check_run(whole, Room(plan_memory(whole).least - 1))
+    size = int(str(refusal.value).rpartition("=")[2].split()[0])
+    fits = plan_memory(placed_on(large, hidden=512, batch_size=size)).least
+    assert fits <= plan_memory(whole).least - 1
+    batched = placed_on(large, hidden=512, batch_size=100)
+    fitting = plan_memory(placed_on(large, hidden=128, batch_size=100)).least
     with pytest.raises(ConfigError, match=r"hidden=128 would fit\.$"):
-        check_run(placed, Room(fitting))
-    check_run(placed, Room(plan_memory(placed).least))
-    check_run(placed, None)
+        check_run(batched, Room(fitting))
+
+
+def test_an_automatic_batch_size_is_the_whole_graph_where_it_fits_and_else_what_does() -> None:
+    large = planted_graph(SyntheticConfig(num_nodes=20_000))
+    plan = Plan.of(large, settings={"hidden": 512, "batch_size": "auto", "fanout": 5})
+    task = Graphs().place(Plan.of(large)).task
+    needed = plan_memory(placed_on(large, hidden=512)).least
+    roomy = resolved(plan, task, Room(needed))
+    assert (roomy.plan.training.batch_size, roomy.plan.training.fanout) == (None, None)
+    assert roomy.note is not None
+    assert "trains on the whole graph" in roomy.note
+    tight = resolved(plan, task, Room(needed - 1))
+    size = tight.plan.training.batch_size
+    assert isinstance(size, int)
+    assert tight.plan.training.fanout == 5
+    assert tight.note is not None
+    assert tight.note.startswith(f"batch_size=auto is {size:,}, which takes about")
+    assert plan_memory(placed_on(large, hidden=512, batch_size=size, fanout=5)).least < needed
+    with pytest.raises(
+        ConfigError, match=r"^No batch_size fits: even batches of 16 .* are free\.$"
+    ):
+        resolved(plan, task, Room(1000))
+
+
+def test_an_automatic_batch_size_is_recorded_as_the_number_that_it_is(data: Data) -> None:
+    (record,) = execute(Plan.of(data, settings={"batch_size": "auto", "epochs": 1}), runs=1)
+    assert record.config["training"]["batch_size"] is None
+    (record,) = execute(Plan.of(data, settings={"batch_size": 5, "epochs": 1}), runs=1)
+    assert record.config["training"]["batch_size"] == 5
 
 
 def test_a_plan_that_does_not_fit_leaves_the_others_alone(trained: list[int]) -> None:

@@ -84,7 +84,7 @@ def row(plan: Plan, run: int, **changes: Any) -> dict[str, Any]:
         "model": plan.model.name,
         "method": plan.method.name,
         "protocol": "validation",
-        "config": json.dumps(spelled_before(plan.identifying)),
+        "config": json.dumps(spelled_before(placed.plan.identifying)),
         "seed": plan.seed,
         "run": run,
         "val_score": 50.0 + run,

@@ -47,7 +47,8 @@ def _remedy(placed: PlacedPlan, room: Room) -> str:
     if placed.plan.training.batch_size is None:
         training = dataclasses.replace(placed.plan.training, batch_size="auto")
         with contextlib.suppress(ConfigError):
-            found = resolved(dataclasses.replace(placed.plan, training=training), placed.task)
+            batched = dataclasses.replace(placed.plan, training=training)
+            found = resolved(batched, placed.task, room)
             return f"batch_size={found.plan.training.batch_size} would fit."
     if isinstance(spec.config, ModelConfig):
         hidden = spec.config.hidden // 2

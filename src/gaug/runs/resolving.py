@@ -36,18 +36,19 @@ class Resolved:
     note: str | None = None
 
 
-def resolved(plan: Plan, task: Task) -> Resolved:
+def resolved(plan: Plan, task: Task, room: Room | None = None) -> Resolved:
     """Decide what a plan leaves open.
 
     Args:
         plan: The plan.
         task: Its graph, laid out.
+        room: The memory that a run may take; by default what is left at this moment.
     """
     config = plan.method.config.resolved(task.adjacency.num_nodes)
     plan = dataclasses.replace(plan, method=dataclasses.replace(plan.method, config=config))
     if plan.training.batch_size != "auto":
         return Resolved(plan)
-    room = Room.left()
+    room = room or Room.left()
     whole = dataclasses.replace(plan.training, batch_size=None, fanout=None, batch_hops=None)
     needed = _needed(plan, task, whole)
     if needed <= room.free:
