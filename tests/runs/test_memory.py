@@ -128,7 +128,7 @@ def test_a_step_on_a_part_of_the_graph_takes_less() -> None:
     all_of_it = dataclasses.replace(SIZE, step_nodes=SIZE.nodes, step_pairs=SIZE.pairs)
     assert run_memory(all_of_it, plan.model, plan.method.config).run > whole.run  # two at a time
     part = dataclasses.replace(SIZE, step_nodes=5000, step_pairs=20_000)
-    assert run_memory(part, plan.model, plan.method.config).run < whole.run / 3
+    assert run_memory(part, plan.model, plan.method.config).run < whole.run
 
 
 def test_the_graphs_that_a_method_draws_are_no_reason_to_refuse() -> None:
