@@ -8,7 +8,6 @@ logarithms of two. Both are accurate to 1e-6.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from torch import Tensor
 
+from gaug.graph.compiling import compiled
 from gaug.pairs.tile_work import PROBABILITY_MARGIN
 
 Array = npt.NDArray[Any]
@@ -67,19 +67,6 @@ def multiply_by_slopes(
     first, second = keys.view(np.uint32)
     per_temperature = _F(min(1 / temperature, _LARGEST))
     _slopes(values, p, first, second, _U(first_column), per_temperature, on_diagonal)
-
-
-def compiled(fastmath: set[str]) -> Callable[[Any], Any]:
-    """A decorator that compiles on first use and caches the result on disk where possible."""
-
-    def compile_(function: Any) -> Any:
-        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
-        try:
-            return njit(cache=True, **options)(function)
-        except RuntimeError:  # no writable cache folder
-            return njit(**options)(function)
-
-    return compile_
 
 
 def _cast(convert: str, source: Any, target: Any) -> Any:
@@ -144,7 +131,7 @@ def _noise(first_key: Any, second_key: Any, column: Any) -> Any:
     return (_float(_I(bits & _U(0x7FFFFF))) + _F(0.5)) * _F(2.0**-23)
 
 
-@compiled(FAST)
+@compiled(fastmath=FAST)
 def _softplus(scores: Any) -> Any:
     total = 0.0
     factors = np.empty(_CHUNK, np.float32)
@@ -175,7 +162,7 @@ def _softplus(scores: Any) -> Any:
     return total
 
 
-@compiled(EXACT)
+@compiled(fastmath=EXACT)
 def _hits(
     p: Any,
     first_keys: Any,
@@ -209,7 +196,7 @@ def _hits(
     return found
 
 
-@compiled(FAST)
+@compiled(fastmath=FAST)
 def _slopes(
     values: Any,
     p: Any,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaug.pairs.fused import EXACT, Array, compiled
+from gaug.graph.compiling import compiled
+from gaug.pairs.fused import EXACT, Array
 from gaug.pairs.product_draws import LARGEST
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Keeper:
         return np.array(keys[:kept])
 
 
-@compiled(EXACT)
+@compiled(fastmath=EXACT)
 def _guide(below: Any) -> Any:
     """For each of n equal parts of the range of a running sum, where to begin to look."""
     size = below.size
@@ -60,7 +61,7 @@ def _guide(below: Any) -> Any:
     return guide
 
 
-@compiled(EXACT)
+@compiled(fastmath=EXACT)
 def _find(spot: Any, below: Any, guide: Any) -> Any:
     """The first place whose running sum is above a number, as a binary search gives it."""
     size = below.size
@@ -72,7 +73,7 @@ def _find(spot: Any, below: Any, guide: Any) -> Any:
     return at
 
 
-@compiled(EXACT)
+@compiled(fastmath=EXACT)
 def _contains(col: Any, first: Any, end: Any, wanted: Any) -> Any:
     while first < end:
         middle = (first + end) // 2
@@ -85,7 +86,7 @@ def _contains(col: Any, first: Any, end: Any, wanted: Any) -> Any:
     return False
 
 
-@compiled(EXACT)
+@compiled(fastmath=EXACT)
 def _keep(
     draws: Any,
     nodes: Any,

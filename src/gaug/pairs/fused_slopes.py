@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from gaug.pairs.fused import FAST, Array, bits_of, compiled
+from gaug.graph.compiling import compiled
+from gaug.pairs.fused import FAST, Array, bits_of
 from gaug.pairs.mean_slope import FIRST, SHIFT
 from gaug.pairs.tile_work import PROBABILITY_MARGIN
 
@@ -40,7 +41,7 @@ def _mean_slope(p: Any, joined: Any, undrawn: Any, drawn: Any) -> Any:
     return (drawn[place] + rest * (drawn[place + 1] - drawn[place])) / near
 
 
-@compiled(FAST)
+@compiled(fastmath=FAST)
 def _multiply(values: Any, p: Any, undrawn: Any, drawn: Any) -> None:
     for k in range(values.size):
         values[k] *= _mean_slope(p[k], False, undrawn, drawn)
@@ -54,7 +55,7 @@ def _dot(left: Any, right: Any) -> Any:
     return total
 
 
-@compiled(FAST)
+@compiled(fastmath=FAST)
 def add_pairs(
     first_row: int,
     last_row: int,

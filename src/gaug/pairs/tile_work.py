@@ -7,14 +7,13 @@ float32 on the CPU (`gaug.pairs.fused`). They agree up to rounding.
 from __future__ import annotations
 
 import functools
-import importlib.util
-import warnings
 from types import ModuleType
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from gaug.graph import compiling
 from gaug.pairs.noise import row_noise
 
 #: Probabilities closer to 0 or 1 than this have no gradient, because the logit diverges there.
@@ -115,19 +114,8 @@ def compiled_form(values: Tensor) -> ModuleType | None:
     return _compiled()
 
 
-@functools.cache
 def _compiled() -> ModuleType | None:
-    if importlib.util.find_spec("numba") is None:
-        return None
-    try:
-        from gaug.pairs import fused
-    except ImportError as error:  # for instance, too old for this NumPy
-        warnings.warn(
-            f"Numba cannot be used, so work on all node pairs takes twice as long: {error}",
-            stacklevel=2,
-        )
-        return None
-    return fused
+    return compiling.compiled_form("gaug.pairs.fused")
 
 
 @functools.lru_cache(maxsize=64)
