@@ -148,9 +148,7 @@ def test_a_numba_that_cannot_be_imported_is_told_and_done_without(form: str) -> 
         patch.setitem(sys.modules, "gaug.pairs.fused", None)
         patch.delattr("gaug.pairs.fused", raising=False)
         compiling.compiled_form.cache_clear()
-        with pytest.warns(
-            UserWarning, match="Numba cannot be used, so some work"
-        ):
+        with pytest.warns(UserWarning, match="Numba cannot be used, so some work"):
             assert softplus_to_sigmoid(scores) == pytest.approx(total, rel=1e-6)
     compiling.compiled_form.cache_clear()
     torch.testing.assert_close(scores, expected)

@@ -14,14 +14,16 @@ from gaug import BGCN, AdaEdge, DropEdge, GAugM, GAugO, NoAugmentation
 from gaug.data.config import SplitConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.errors import ConfigError
+from gaug.errors import ConfigError, TrainingError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.sparse import SparseMatrix
 from gaug.models.calling import apply_model
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
+from gaug.training.batch import Batch
 from gaug.training.batches import MiniBatches
 from gaug.training.config import TrainingConfig
+from gaug.training.hooks import AugmentedRun, Round, Visible
 from gaug.training.loop import RunResult
 from gaug.training.loss import classification_loss
 from gaug.training.run import PreparedRuns
@@ -249,6 +251,20 @@ def test_a_user_defined_module_trains_in_mini_batches(task: Task) -> None:
     runs = PreparedRuns.prepare(dense, ModelSpec.of(Stranger), NoAugmentation(), config)
     history = runs.train(0, keep_history=True).history
     assert history[-1]["train_loss"] < history[0]["train_loss"]
+
+
+def test_a_graph_of_other_nodes_than_the_batch_is_refused(task: Task) -> None:
+    class Whole(AugmentedRun):
+        def training_graph(self, current: Round, batch: Batch, epoch: int) -> Adjacency:
+            return self.visible.adjacency
+
+    class Careless(NoAugmentation):
+        def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+            return Whole(visible, generator)
+
+    run(task, Careless())
+    with pytest.raises(TrainingError, match=r"between the \d+ nodes of its batch, got one of 300"):
+        run(task, Careless(), batch_size=5)
 
 
 def test_a_module_whose_depth_is_unknown_needs_batch_hops(task: Task) -> None:

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 KILLS = int(os.environ.get("GAUG_KILLS", "1"))
 _SPLIT = ("--split", "stratified", "--set", "train_fraction=0.3")
@@ -33,6 +35,11 @@ COMMANDS = {
     "search": (
         *("search", "karate", "--method", "gaug-m", "--trials", "10", "--trial-runs", "2"),
         *("--set", "epochs=20", "--runs", "4", "--workers", "2", "--json", *_SPLIT),
+    ),
+    # One run, so that whatever is kept of a killed one is its checkpoint.
+    "one long run": (
+        *("train", "karate", "--method", "gaug-o", "--set", "epochs=600", "--runs", "1"),
+        *("--checkpoint-minutes", "0.005", "--set", "batch_size=5", "--resume", "--json", *_SPLIT),
     ),
     "reproduce": ("reproduce", "figure1", "--runs", "12", "--workers", "1", "--format", "json"),
 }
@@ -93,3 +100,34 @@ def test_a_command_that_is_killed_and_begun_again_loses_nothing_and_does_nothing
     alone, killed = runs_on_record(tmp_path / "left-alone.sqlite"), runs_on_record(store)
     assert killed == alone
     assert max(killed.values()) == 1
+    assert not list(tmp_path.glob("*.checkpoints/*"))
+
+
+def test_a_fit_that_is_killed_and_begun_again_ends_with_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAUG_STORE", str(tmp_path / "store.sqlite"))
+    options = ("--method", "gaug-o", "--set", "epochs=600", *_SPLIT, "--quiet")
+
+    def fit(out: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "gaug", "fit", "karate", "--out", str(tmp_path / out)]
+        return subprocess.Popen([*command, *options, "--checkpoint-minutes", "0.005"])
+
+    begun = time.monotonic()
+    assert fit("left-alone").wait(timeout=600) == 0
+    seconds = time.monotonic() - begun
+    moments = random.Random("fit")
+    for _ in range(KILLS):
+        process = fit("killed")
+        time.sleep(moments.uniform(0.5, 0.9) * seconds)
+        process.kill()
+        process.wait()
+    kept = list(tmp_path.glob("*.checkpoints/*.checkpoint"))
+    assert fit("killed").wait(timeout=600) == 0
+    assert kept or KILLS == 0 or (tmp_path / "killed").exists()
+    alone, killed = (
+        load_file(tmp_path / name / "weights.safetensors") for name in ("left-alone", "killed")
+    )
+    assert alone.keys() == killed.keys()
+    assert all(torch.equal(alone[name], killed[name]) for name in alone)
+    assert not list(tmp_path.glob("*.checkpoints/*"))

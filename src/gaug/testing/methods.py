@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import tempfile
@@ -18,21 +19,26 @@ from gaug.methods.registry import METHODS
 from gaug.models.config import GCNConfig
 from gaug.models.spec import ModelSpec
 from gaug.testing.surroundings import NUM_CLASSES, left_as_they_were, small_graph
+from gaug.training.checkpoint import Checkpoint
 from gaug.training.config import TrainingConfig
 from gaug.training.loop import RunResult
+from gaug.training.progress import Progress
 from gaug.training.run import PreparedRuns
 from gaug.training.task import Task
 
 _EPOCHS = 12
 _NUM_NODES = 120
+_BATCH = 10
 
 
 def check_method(method: Method[Any, Any]) -> None:
     """Check that a method keeps the promises of every method.
 
     Runs depend only on the seed and do not change the graph or the global random state; no
-    validation or test label is used, unless the method says so; predictions are distributions; a
-    fitted classifier ignores the labels of a graph and predicts the same after saving and loading.
+    validation or test label is used, unless the method says so; predictions are distributions; it
+    trains in mini-batches; a run whose state it tells goes on from a checkpoint as if nothing had
+    happened; a fitted classifier ignores the labels of a graph and predicts the same after saving
+    and loading.
 
     Args:
         method: A method with its settings; it is trained with a small GCN for a few epochs.
@@ -48,6 +54,8 @@ def check_method(method: Method[Any, Any]) -> None:
     task = Task.of(data)
     with left_as_they_were(data, _name(method)):
         _check_runs(method, task)
+        _check_batches(method, task)
+        _check_checkpoint(method, task)
         if not method.looks_at_labels:
             _check_hidden_labels(method, task)
         _check_classifier(method, data)
@@ -84,6 +92,35 @@ def _check_runs(method: Method[Any, Any], task: Task) -> None:
     assert first.epochs <= most, (
         f"max_epochs of {_name(method)} must be at least the epochs of a run, {first.epochs},"
         f" got {most}."
+    )
+
+
+def _check_batches(method: Method[Any, Any], task: Task) -> None:
+    first, again = (_run(method, task, 3, batch_size=_BATCH) for _ in range(2))
+    assert torch.equal(first.probabilities, again.probabilities), (
+        f"{_name(method)} must give the same run for the same seed, in mini-batches, too."
+    )
+
+
+class _InterruptedError(Exception):
+    pass
+
+
+def _check_checkpoint(method: Method[Any, Any], task: Task) -> None:
+    runs = PreparedRuns.prepare(task, method.model, copy.copy(method), method.training)
+    whole = runs.train(0)
+
+    def interrupt(now: Progress) -> None:
+        if now.epochs > _EPOCHS / 2:
+            raise _InterruptedError
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "run.checkpoint"
+        with contextlib.suppress(_InterruptedError):
+            runs.train(0, on_progress=interrupt, checkpoint=Checkpoint(file, "run", seconds=0))
+        resumed = runs.train(0, checkpoint=Checkpoint(file, "run", seconds=0))
+    assert torch.equal(resumed.probabilities, whole.probabilities), (
+        f"{_name(method)} must go on from its state as if nothing had happened."
     )
 
 

@@ -269,6 +269,11 @@ class Trainer:
             self._model().train()
             optimizer.zero_grad()
         adjacency = self.run.training_graph(stage.round, batch, epoch)
+        if adjacency.num_nodes != batch.adjacency.num_nodes:
+            raise TrainingError(
+                f"training_graph must return a graph between the {batch.adjacency.num_nodes:,} nodes"
+                f" of its batch, got one of {adjacency.num_nodes:,}. Start from batch.adjacency."
+            )
         parts: list[Tensor] = []
         if optimizer is not None:
             logits = apply_model(self._model(), batch.features, adjacency)
