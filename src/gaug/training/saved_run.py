@@ -14,9 +14,10 @@ from torch import Tensor
 from gaug.graph.adjacency import Adjacency
 from gaug.training.best_epoch import BestEpoch
 from gaug.training.hooks import Round
+from gaug.training.stage import Stage
 
 if TYPE_CHECKING:
-    from gaug.training.trainer import Stage, Trainer
+    from gaug.training.trainer import Trainer
 
 
 def pack(trainer: Trainer, stage: Stage) -> dict[str, Any] | None:
@@ -56,8 +57,6 @@ def pack(trainer: Trainer, stage: Stage) -> dict[str, Any] | None:
 
 def unpack(trainer: Trainer, state: dict[str, Any]) -> Stage:
     """Set a new trainer to a saved state, and return its round under way."""
-    from gaug.training.trainer import Stage
-
     device = trainer.task.labels.device
     graphs = _restored_graphs(state["graphs"], trainer)
     if state["model"] is not None:

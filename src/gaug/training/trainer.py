@@ -6,7 +6,6 @@ import collections
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -19,47 +18,19 @@ from gaug.models.config import ModelConfig, ModuleConfig
 from gaug.training import saved_run
 from gaug.training.batch import Batch, work_on
 from gaug.training.batches import MiniBatches, WholeGraph
-from gaug.training.best_epoch import BestEpoch, Flaw, finite_weights
+from gaug.training.best_epoch import Flaw, finite_weights
 from gaug.training.checkpoint import Checkpoint
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import AugmentedRun, Round, RoundResult
 from gaug.training.loss import classification_loss
 from gaug.training.metrics import micro_f1
 from gaug.training.progress import OnProgress, Progress
+from gaug.training.stage import Stage
 from gaug.training.task import Task
 
 # A step goes through a graph about this many times as often as a validation.
 _PASSES_PER_STEP = 3
 _LONGEST_INTERVAL = 10
-
-
-@dataclass
-class Stage:
-    """A round under way.
-
-    Attributes:
-        round: The round, with its number of epochs.
-        number: How many rounds were before it.
-        batches: What its epochs train on.
-        optimizer: That of the classifier; None if the method trains alone.
-        best: The best epoch so far.
-        done: Epochs done.
-        interval: Epochs from one validation to the next; 0 if not known yet.
-    """
-
-    round: Round
-    number: int
-    batches: WholeGraph | MiniBatches
-    optimizer: torch.optim.Optimizer | None
-    best: BestEpoch = field(default_factory=BestEpoch)
-    done: int = 0
-    interval: int = 0
-
-    @property
-    def epochs(self) -> int:
-        """The number of epochs at most."""
-        assert self.round.epochs is not None, "filled in when the round begins"
-        return self.round.epochs
 
 
 class Trainer:
@@ -269,10 +240,11 @@ class Trainer:
             self._model().train()
             optimizer.zero_grad()
         adjacency = self.run.training_graph(stage.round, batch, epoch)
-        if adjacency.num_nodes != batch.adjacency.num_nodes:
+        num_nodes = batch.adjacency.num_nodes
+        if adjacency.num_nodes != num_nodes:
             raise TrainingError(
-                f"training_graph must return a graph between the {batch.adjacency.num_nodes:,} nodes"
-                f" of its batch, got one of {adjacency.num_nodes:,}. Start from batch.adjacency."
+                f"training_graph must return a graph between the {num_nodes:,} nodes of its batch,"
+                f" got one of {adjacency.num_nodes:,}. Start from batch.adjacency."
             )
         parts: list[Tensor] = []
         if optimizer is not None:
