@@ -117,10 +117,10 @@ class LearnedEdges:
         """What users should know about graphs drawn from this: that they are limited."""
         if self.scale == 1:
             return None
+        # Without the scale, which differs from run to run: the same words are told once.
         return (
-            f"GAug-O's graphs were limited to {self.limit:,} added edges on average, by"
-            f" probabilities multiplied by {self.scale:.2g} at first. Raise max_sampled_edges to"
-            " add more, or lower alpha."
+            f"GAug-O's graphs were limited to {self.limit:,} added edges on average, fewer than its"
+            " probabilities ask for. Raise max_sampled_edges to add more, or lower alpha."
         )
 
     @functools.cached_property
