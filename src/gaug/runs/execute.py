@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from gaug.errors import ConfigError, GaugError, TrainingError
+from gaug.memory import reusing
 from gaug.models.calling import apply_model
 from gaug.provenance import checkout_commit, software_versions
 from gaug.runs.checkpoints import Checkpoints
@@ -73,7 +74,7 @@ class RunJob:
         def on_progress(now: Progress) -> None:
             tell(min(now.epochs / epochs, 1.0), f"run {self.run + 1}, {now.note}")
 
-        with _lack_of_memory_told(), measured() as cost:
+        with _lack_of_memory_told(), reusing(self.memory), measured() as cost:
             result = self.prepared.train(
                 self.run,
                 keep_history=self.keep_history,

@@ -49,6 +49,7 @@ _COMPILED = 110_000_000  # Numba and the tiles of pairs
 _RANKED_ENTRY = 480  # while all pairs are ranked
 _MENDED_ENTRY = 160  # what is kept of that
 _LEARNED_NODE = 3500  # the predictor, and the embeddings with their gradients
+_LEARNED_NODE_SPARSE = 2500
 _LEARNED_UNIT = 15  # per node and unit of the model's layers: the gradient of all pairs
 # Share of the pairs that a predictor at its start would join, at alpha = 1.
 _JOINED = 0.15
@@ -156,10 +157,11 @@ def run_memory(size: GraphSize, model: ModelSpec, method: MethodConfig) -> RunMe
         case GAugOConfig():
             width, layers = _hidden_layers(model)
             each = _LEARNED_NODE + _LEARNED_UNIT * width * layers
-            learned = _COMPILED + each * size.nodes_in_step
             joined = _JOINED * method.alpha * size.nodes_in_step**2 / 2
             if resolved_engine(method, size.nodes) == "sparse":
+                each = _LEARNED_NODE_SPARSE
                 joined = min(joined, added_limit(method.max_sampled_edges, size.pairs_in_step))
+            learned = _COMPILED + each * size.nodes_in_step
             return RunMemory(plain + learned, plain, int(joined * edge_bytes(model)))
     return RunMemory(plain, plain)
 
