@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import subprocess
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gaug
+from gaug import memory
 from gaug.errors import ConfigError
 from gaug.memory import (
     Room,
@@ -25,6 +27,7 @@ from gaug.memory import (
     max_memory,
     memory_budget,
     parse_size,
+    reusing,
     set_max_memory,
     size_text,
 )
@@ -268,3 +271,58 @@ def test_a_refusal_tells_the_limit_if_that_is_what_stops_it(machine: None) -> No
         " Use a smaller one."
     )
     assert refused.value.topic == "max-memory"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it is about glibc")
+def test_memory_is_kept_for_reuse_only_where_twice_the_need_is_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[tuple[int, int]] = []
+
+    class Library:
+        def __init__(self, _: None) -> None:
+            pass
+
+        @staticmethod
+        def mallopt(parameter: int, value: int) -> int:
+            calls.append((parameter, value))
+            return 1
+
+        @staticmethod
+        def malloc_trim(_: int) -> int:
+            return 1
+
+    monkeypatch.setattr("ctypes.CDLL", Library)
+    monkeypatch.setattr(memory, "free_memory", lambda: 10 * GB)
+    for needed in (int(5.1 * GB), 1_000_000):  # too much, and too little to matter
+        with reusing(needed):
+            assert calls == []
+    with contextlib.suppress(ValueError), reusing(4 * GB):
+        assert (memory._MMAP_MAX, 0) in calls
+        raise ValueError
+    assert calls[-3][0] == memory._MMAP_MAX  # set back, also after an error
+    assert calls[-3][1] > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it is about glibc")
+def test_large_blocks_are_reused_and_given_back_afterwards() -> None:
+    """Counts page faults of a process that allocates 64 MB again and again."""
+    script = """
+import resource, sys
+import torch
+from gaug.memory import reusing
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        torch.zeros(16_000_000).add_(1)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+faults()
+plain = faults()
+with reusing(300_000_000):
+    faults()
+    kept = faults()
+print(plain, kept)
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    plain, kept = map(int, found.stdout.split())
+    assert kept < plain / 10
