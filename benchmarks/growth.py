@@ -200,7 +200,7 @@ def _read(path: Path) -> list[dict[str, str]]:
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
