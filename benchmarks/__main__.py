@@ -40,6 +40,8 @@ def main() -> None:
     print()
     _joint_epochs()
     print()
+    _batches()
+    print()
     _methods()
 
 
@@ -73,6 +75,16 @@ def _joint_epochs() -> None:
             f" {sparse['memory_mb']:,.0f} MB",
             flush=True,
         )
+
+
+def _batches() -> None:
+    print("A mini-batch on a graph of ogbn-arxiv's size, against k_hop_subgraph and GCNConv.\n")
+    peer, ours = _measure("batches", "peer"), _measure("batches", "ours")
+    print(
+        f"peer {peer['seconds']:.2f} s, {peer['memory_mb']:,.0f} MB; ours {ours['seconds']:.2f} s,"
+        f" {ours['memory_mb']:,.0f} MB: {peer['seconds'] / ours['seconds']:.1f}x as fast",
+        flush=True,
+    )
 
 
 def _growth(small: dict[str, Any], large: dict[str, Any], what: str) -> float:
