@@ -354,6 +354,8 @@ class _Execution:
                 record.test_score = None  # only in this copy; the record is unchanged
             elif record.test_score is None:
                 self._read_test_score(record, placed)
+            if self.checkpoints is not None:  # of a process killed right after it was recorded
+                self.checkpoints.of(identity, request.keep_history).remove()
             self._ready.append((request, record))
             del identities[identity]
         return list(identities.values())

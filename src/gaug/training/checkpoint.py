@@ -85,9 +85,10 @@ class Checkpoint:
         return state
 
     def remove(self) -> None:
-        """Delete the file."""
+        """Delete the file, and what processes that were killed while writing it left."""
         with contextlib.suppress(OSError):
-            self.path.unlink(missing_ok=True)
+            for left in (self.path, *self.path.parent.glob(f"{self.path.stem}.*.draft")):
+                left.unlink(missing_ok=True)
 
     @property
     def _made_for(self) -> list[str]:
