@@ -16,7 +16,8 @@ from gaug import GCN, NoAugmentation
 from gaug.errors import GaugError
 from gaug.models.config import ModuleConfig
 from gaug.runs.cost import peak_memory_mb
-from gaug.runs.executors import Tell, local_executor
+from gaug.runs.executor import Tell
+from gaug.runs.executors import local_executor
 from gaug.seeding import run_seed
 from gaug.training.config import TrainingConfig
 from gaug.training.loop import train_run

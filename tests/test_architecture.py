@@ -30,15 +30,16 @@ def test_repeated_runs_and_a_fit_train_through_the_same_place() -> None:
     users = users_of("gaug.training.run.PreparedRuns")
     assert users == {
         "methods/method.py",  # fit
-        "runs/execute.py",
+        "runs/execution.py",  # prepares them
         "runs/graphs.py",
+        "runs/run_job.py",  # trains them
         "testing/methods.py",
     }
 
 
-def test_only_execute_writes_records() -> None:
+def test_only_an_execution_writes_records() -> None:
     for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE).as_posix() in ("runs/execute.py", "runs/store.py"):
+        if path.relative_to(PACKAGE).as_posix() in ("runs/execution.py", "runs/store.py"):
             continue
         text = path.read_text(encoding="utf-8")
         assert "store.add(" not in text, path

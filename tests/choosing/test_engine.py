@@ -18,10 +18,11 @@ from gaug.data.config import SplitConfig
 from gaug.data.splits import Split
 from gaug.errors import ConfigError, DataError, TrainingError
 from gaug.runs.execute import execute
-from gaug.runs.executors import Executor, WorkerProcesses
+from gaug.runs.executor import Executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.runs.store import Store
+from gaug.runs.worker_processes import WorkerProcesses
 from tests.choosing.conftest import karate
 from tests.known import known
 

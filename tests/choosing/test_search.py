@@ -23,8 +23,8 @@ from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.methods.gaug_m.config import GAugMConfig
 from gaug.methods.registry import METHODS
 from gaug.runs.execute import execute
-from gaug.runs.executors import WorkerProcesses
 from gaug.runs.store import Store
+from gaug.runs.worker_processes import WorkerProcesses
 from gaug.training.run import PreparedRuns
 from tests.choosing.conftest import karate, near
 

@@ -17,12 +17,15 @@ import pytest
 from gaug.cli.main import main
 from gaug.errors import ConfigError, DataError, GaugError, StoreError
 from gaug.provenance import software_versions
-from gaug.runs.execute import Request, execute, execute_all
-from gaug.runs.executors import ThisProcess, WorkerProcesses, local_executor
+from gaug.runs.execute import execute, execute_all
+from gaug.runs.execution import Request
+from gaug.runs.executor import ThisProcess
+from gaug.runs.executors import local_executor
 from gaug.runs.graphs import Graphs, check_device
 from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
+from gaug.runs.worker_processes import WorkerProcesses
 from tests.known import known
 
 SETTINGS = ("train_fraction=0.2", "epochs=5")

@@ -15,7 +15,8 @@ import pytest
 import torch
 
 from gaug.errors import ConfigError, TrainingError
-from gaug.runs.executors import Executor, Job, Tell, ThisProcess, WorkerProcesses
+from gaug.runs.executor import Executor, Job, Tell, ThisProcess
+from gaug.runs.worker_processes import WorkerProcesses
 from gaug.seeding import run_seed
 
 EPOCHS = 4

@@ -14,7 +14,8 @@ from gaug.data.config import SplitConfig
 from gaug.edge_predictors.features import FeatureSimilarity
 from gaug.edge_predictors.gae import GAE
 from gaug.runs import graphs as graphs_module
-from gaug.runs.execute import Request, execute_all
+from gaug.runs.execute import execute_all
+from gaug.runs.execution import Request
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.training.run import PreparedRuns

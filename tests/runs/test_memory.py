@@ -19,13 +19,16 @@ import gaug
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError, GaugError
 from gaug.memory import Room, held_memory, set_max_memory
-from gaug.runs.execute import Request, RunJob, execute, execute_all
-from gaug.runs.executors import WORKER_BYTES, Tell, ThisProcess, WorkerProcesses
+from gaug.runs.execute import execute, execute_all
+from gaug.runs.execution import Request
+from gaug.runs.executor import Tell, ThisProcess
 from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.memory import check_run, fitting_workers, plan_memory, worker_memory, workers_in
 from gaug.runs.plan import Plan
 from gaug.runs.resolving import resolved
+from gaug.runs.run_job import RunJob
 from gaug.runs.run_memory import GraphSize, RunMemory, ranking_memory, run_memory
+from gaug.runs.worker_processes import WORKER_BYTES, WorkerProcesses
 
 GB = 10**9
 SIZE = GraphSize(nodes=100_000, pairs=500_000, features=1_000_000)

@@ -13,7 +13,7 @@ from gaug.cli.main import main
 from gaug.drawing.table import Scores, Table
 from gaug.errors import TrainingError
 from gaug.runs.execute import execute, execute_all
-from gaug.runs.executors import Executor
+from gaug.runs.executor import Executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.runs.store import Store

@@ -20,7 +20,8 @@ from gaug.data.config import SplitConfig
 from gaug.data.fitting_split import with_fitting_masks
 from gaug.data.splits import Split
 from gaug.models.spec import Model
-from gaug.runs.executors import Executor, OnProgress, local_executor
+from gaug.runs.executor import Executor, OnProgress
+from gaug.runs.executors import local_executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan

@@ -13,8 +13,9 @@ from gaug.choosing.limits import TRIAL_RUNS
 from gaug.choosing.scores import ValidationScores
 from gaug.choosing.trial import Trial
 from gaug.errors import ConfigError, DataError, GaugError
-from gaug.runs.execute import Request, execute_all
-from gaug.runs.executors import Executor
+from gaug.runs.execute import execute_all
+from gaug.runs.execution import Request
+from gaug.runs.executor import Executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store

@@ -22,7 +22,8 @@ from gaug.data.config import SplitConfig
 from gaug.errors import ConfigError, TrainingError
 from gaug.methods.spec import MethodLike
 from gaug.models.spec import Model
-from gaug.runs.executors import Executor, local_executor
+from gaug.runs.executor import Executor
+from gaug.runs.executors import local_executor
 from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan

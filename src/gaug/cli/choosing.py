@@ -11,7 +11,7 @@ from gaug.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from gaug.choosing.comparison import Comparison
-    from gaug.runs.executors import Executor
+    from gaug.runs.executor import Executor
     from gaug.runs.graphs import Graphs
     from gaug.runs.plan import Plan
     from gaug.runs.store import Store

@@ -21,7 +21,8 @@ from gaug.inspection.advice import Advice, Evidence, advise
 from gaug.inspection.description import Labels, Shape, count_labels, describe_shape
 from gaug.methods.spec import MethodSpec
 from gaug.models.spec import ModelSpec
-from gaug.runs.executors import Executor, OnProgress, local_executor
+from gaug.runs.executor import Executor, OnProgress
+from gaug.runs.executors import local_executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan

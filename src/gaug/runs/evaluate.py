@@ -11,7 +11,8 @@ from gaug.data.config import SplitConfig
 from gaug.methods.spec import MethodLike
 from gaug.models.spec import Model
 from gaug.runs.execute import execute
-from gaug.runs.executors import OnProgress, local_executor
+from gaug.runs.executor import OnProgress
+from gaug.runs.executors import local_executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan

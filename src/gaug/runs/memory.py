@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from gaug.errors import ConfigError, GaugError
 from gaug.memory import Room, check_fits
 from gaug.models.config import ModelConfig
-from gaug.runs.executors import WORKER_BYTES
 from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.plan import Plan
 from gaug.runs.resolving import resolved, size_of
 from gaug.runs.run_memory import RunMemory, run_memory
+from gaug.runs.worker_processes import WORKER_BYTES
 
 _LEAST_HIDDEN = 8
 

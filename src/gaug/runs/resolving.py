@@ -21,6 +21,9 @@ _LOOKED_AT = 2
 _OTHERS = 1.1
 _SMALLEST_BATCH = 16
 _LARGEST_BATCH = 65_536
+# A batch size is taken if a run needs this share of what is free at most: a little less is free
+# when the run begins.
+_SHARE = 0.9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +64,7 @@ def resolved(plan: Plan, task: Task, room: Room | None = None) -> Resolved:
     while size >= min(_SMALLEST_BATCH, task.train.numel()):
         batched = dataclasses.replace(plan.training, batch_size=size)
         taken = _needed(plan, task, batched)
-        if taken <= room.free:
+        if taken <= _SHARE * room.free:
             return Resolved(
                 dataclasses.replace(plan, training=batched),
                 f"batch_size=auto is {size:,}, which takes about {size_text(taken)}: the whole"

@@ -17,8 +17,9 @@ from gaug.choosing.grid import StagedGrid, count_trials
 from gaug.choosing.limits import TRIAL_RUNS
 from gaug.errors import GaugError
 from gaug.runs.cost import estimated_seconds
-from gaug.runs.execute import Request, execute_all
-from gaug.runs.executors import Executor
+from gaug.runs.execute import execute_all
+from gaug.runs.execution import Request
+from gaug.runs.executor import Executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord

@@ -1,0 +1,227 @@
+"""An executor that runs jobs in processes on this machine."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import torch.multiprocessing
+
+from gaug.errors import ConfigError, GaugError, TrainingError
+from gaug.memory import Allowance, Room, max_memory, set_max_memory
+from gaug.runs.executor import Executor, Job, OnNote, OnProgress
+from gaug.runs.interrupts import DeferredInterrupts, interrupts_ignored
+
+#: Bytes of a worker process that it shares with no other: Python and the libraries at work.
+WORKER_BYTES = 400_000_000
+
+T = TypeVar("T")
+# A worker's note, in bytes.
+_NOTE = 120
+
+
+class WorkerProcesses(Executor):
+    """Runs jobs in processes on this machine, which are kept until `close`.
+
+    Args:
+        workers: Number of processes; each starts when there is work for it.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._pool: ProcessPoolExecutor | None = None
+        self._allowance = Allowance()
+
+    def run(
+        self,
+        jobs: Iterable[Job[T]],
+        on_progress: OnProgress | None = None,
+        on_note: OnNote | None = None,
+    ) -> Iterator[tuple[Job[T], T | GaugError]]:
+        """Do jobs and yield each with its result."""
+        tell = on_progress or (lambda share: None)
+        pool = self._started()
+        waiting = iter(jobs)
+        postponed: Job[T] | None = None  # until there is memory for it
+        free = list(range(len(self._signals.shares)))
+        self._signals.shares[:] = [0.0] * len(free)  # those of canceled jobs are left over
+        pending: dict[Future[Any], tuple[Job[T], int]] = {}
+        interrupts = DeferredInterrupts()
+        try:
+            with interrupts:
+                while True:
+                    while free:
+                        job = postponed or interrupts.undeferred(waiting)
+                        postponed = None
+                        if job is None:
+                            break
+                        if not self._fits(job, [running for running, _ in pending.values()]):
+                            postponed = job
+                            break
+                        slot = free.pop()
+                        self._signals.shares[slot] = 0.0
+                        with interrupts_ignored():  # inherited by a new process
+                            pending[pool.submit(_work, job, slot)] = (job, slot)
+                    interrupts.raise_if_asked()
+                    if not pending:
+                        return
+                    finished, _ = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+                    # A broken pool breaks all that is pending: hand on what is whole first.
+                    for future in sorted(finished, key=_is_broken):
+                        job, slot = pending.pop(future)
+                        self._signals.shares[slot] = 0.0
+                        free.append(slot)
+                        yield job, _result(future)
+                    busy = [slot for _, slot in pending.values()]
+                    if on_note is not None and busy:
+                        on_note(self._signals.note(min(busy)))
+                    tell(sum(self._signals.shares))
+                    interrupts.raise_if_asked()
+        except BrokenProcessPool as error:
+            done = [future for future in pending if future.done() and not future.exception()]
+            for future in done:
+                yield pending[future][0], future.result()
+            pending.clear()
+            self.close()
+            raise TrainingError(
+                "A worker process ended unexpectedly. Finished runs are kept. Either memory ran out"
+                " (try fewer workers), or this is a script without an"
+                " 'if __name__ == \"__main__\":' guard, which workers need."
+            ) from error
+        finally:
+            self._cancel(pending)
+
+    def room(self) -> Room:
+        """What is left for one worker."""
+        left = self._allowance.left()
+        return replace(left, free=max(0, left.free - WORKER_BYTES))
+
+    def _fits(self, job: Job[Any], running: Sequence[Job[Any]]) -> bool:
+        """Whether a job fits beside others; one alone always runs."""
+        processes = min(self.workers, len(running) + 1)
+        memory = sum(getattr(each, "memory", 0) for each in (job, *running))
+        return (
+            not running
+            or memory == 0
+            or processes * WORKER_BYTES + memory <= self._allowance.left().free
+        )
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._signals.canceled.set()
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def _started(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            # Spawned, not forked: a fork of a process that has used OpenMP or a GPU may hang.
+            context = torch.multiprocessing.get_context("spawn")
+            # One job more than workers, so that none waits for the next.
+            shares = context.Array("d", self.workers + 1, lock=False)
+            notes = context.Array("c", _NOTE * (self.workers + 1), lock=False)
+            self._signals = _Signals(shares, notes, context.Event())
+            self._pool = ProcessPoolExecutor(
+                self.workers,
+                mp_context=context,
+                initializer=_start_worker,
+                initargs=(self._signals, self._share_of_limit()),
+            )
+        return self._pool
+
+    def _share_of_limit(self) -> int | None:
+        """What each worker may use of the limit, if one was set."""
+        if max_memory() is None:
+            return None
+        return max(1, self._allowance.left().free // self.workers)
+
+    def _cancel(self, pending: dict[Future[Any], Any]) -> None:
+        if not pending:
+            return
+        self._signals.canceled.set()
+        try:
+            for future in pending:
+                future.cancel()
+            wait(pending)
+        finally:  # also after a second Ctrl-C
+            self._signals.canceled.clear()
+
+
+def _is_broken(future: Future[Any]) -> bool:
+    return isinstance(future.exception(), BrokenProcessPool)
+
+
+def _result(future: Future[Any]) -> Any:
+    try:
+        return future.result()
+    except GaugError as error:
+        return error
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        if "pickle" in f"{type(error).__name__} {error}".lower():
+            raise ConfigError(
+                f"A run cannot be sent to a worker process: {error}. Define your own models,"
+                " methods and predictors in a module that can be imported, or use one worker."
+            ) from error
+        raise
+
+
+class _Signals:
+    """State that the workers share with this process."""
+
+    def __init__(self, shares: Any, notes: Any, canceled: Any) -> None:
+        self.shares = shares
+        self.notes = notes
+        self.canceled = canceled
+
+    def set_note(self, slot: int, note: str) -> None:
+        # Without a lock: a note that is read while it is written is a little odd, and soon gone.
+        self.notes[slot * _NOTE : (slot + 1) * _NOTE] = note.encode()[:_NOTE].ljust(_NOTE)
+
+    def note(self, slot: int) -> str:
+        found: bytes = self.notes[slot * _NOTE : (slot + 1) * _NOTE]
+        return found.strip(b" \0").decode(errors="ignore")
+
+
+class _CanceledError(Exception):
+    pass
+
+
+_signals: _Signals | None = None
+
+
+def _start_worker(signals: _Signals, share_of_limit: int | None) -> None:
+    global _signals
+    set_max_memory(share_of_limit)
+    # Ctrl-C reaches the whole group; only the parent decides, and signals by the event.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _signals = signals
+
+
+def _end_with_parent() -> None:
+    parent = torch.multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)  # the parent was killed
+
+
+def _work(job: Job[T], slot: int) -> T:
+    signals = _signals
+    assert signals is not None
+
+    def tell(share: float, note: str = "") -> None:
+        if signals.canceled.is_set():
+            raise _CanceledError
+        signals.shares[slot] = share
+        if note:
+            signals.set_note(slot, note)
+
+    tell(0.0)
+    return job(tell)
