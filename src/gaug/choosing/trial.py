@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gaug.choosing.gains import RunScores
 from gaug.choosing.scores import ValidationScores
 from gaug.runs.plan import Plan
 
@@ -19,10 +21,12 @@ class Trial:
         plan: The plan.
         settings: The settings that distinguish it from other trials.
         scores: Validation scores; None if it is not finished.
+        outcomes: The scores of single validation nodes behind them, where they are known.
         seconds: Total time of its runs.
         pruned: Whether it was pruned after its first run.
         failure: Why it was not finished, as a sentence or part of one.
         number: Its index in a study, if any.
+        confirmed: Whether its scores are those of new seeds, after others had put it in front.
     """
 
     name: str
@@ -33,6 +37,8 @@ class Trial:
     pruned: bool = False
     failure: str | None = None
     number: int | None = None
+    outcomes: RunScores | None = field(default=None, repr=False, compare=False)
+    confirmed: bool = False
 
     @property
     def mean(self) -> float:
@@ -45,6 +51,25 @@ class Trial:
         """Whether it is finished and can be chosen."""
         return self.scores is not None and not self.pruned
 
+    def with_runs(
+        self, values: Sequence[float], outcomes: RunScores, seconds: float = 0.0
+    ) -> Trial:
+        """The trial with more runs.
+
+        Args:
+            values: Their scores.
+            outcomes: The scores of the single nodes.
+            seconds: Their time.
+        """
+        before = () if self.scores is None else self.scores.values
+        joined = outcomes if self.outcomes is None else self.outcomes.joined(outcomes)
+        return dataclasses.replace(
+            self,
+            scores=ValidationScores((*before, *values), joined.num_nodes),
+            outcomes=joined,
+            seconds=self.seconds + seconds,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON."""
         return {
@@ -56,6 +81,7 @@ class Trial:
             "spread": self.scores.spread if self.scores else None,
             "seconds": self.seconds,
             "pruned": self.pruned,
+            "confirmed": self.confirmed,
             "failure": self.failure,
         }
 

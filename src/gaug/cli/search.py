@@ -28,6 +28,10 @@ def search(
     trial_runs: Annotated[
         int, typer.Option(help="Runs of each trial; poor trials are pruned after the first.")
     ] = 3,
+    finalists: Annotated[
+        int,
+        typer.Option(help="Best trials that run again with new seeds, which decide; 0 for none."),
+    ] = 10,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds after which no new trial starts.")
     ] = None,
@@ -77,7 +81,7 @@ def search(
         threads=threads,
         device=device,
     )
-    check_search(plan.method.config, trials, trial_runs, timeout)
+    check_search(plan.method.config, trials, trial_runs, timeout, finalists)
     spread_over = options.sensible_workers(workers, trials * trial_runs)
     from gaug.choosing.search import search_settings
     from gaug.cli.progress import run_progress
@@ -103,6 +107,7 @@ def search(
                 ],
                 trials=trials,
                 trial_runs=trial_runs,
+                finalists=finalists,
                 timeout=timeout,
                 graphs=graphs,
                 executor=executor,
@@ -140,13 +145,15 @@ def search(
 def _as_json(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
     comparison = result.comparison
     assert comparison.plain.scores is not None
+    gain = comparison.gain_of(result.best)
     return {
         "best": best,
         "none": plain,
         "settings": dict(result.best.settings),
         "verdict": comparison.verdict(),
-        "gain": result.best.mean - comparison.plain.mean,
-        "spread": comparison.chance(result.best),
+        "gain": result.best.mean - comparison.plain.mean if gain is None else gain.points,
+        "error": None if gain is None else gain.error,
+        "confidence": None if gain is None else gain.confidence,
         "none_val_scores": list(comparison.plain.scores.values),
         "importances": result.importances,
         "study": result.study,

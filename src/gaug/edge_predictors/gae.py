@@ -25,7 +25,7 @@ from gaug.pairs.ranking import OnShare
 from gaug.seeding import seeded
 
 # Use the exact loss over all pairs up to this many nodes, and the sampled one beyond.
-_EXACT_UP_TO = 25_000
+EXACT_UP_TO = 25_000
 _EPOCHS_BETWEEN_CHECKS = 10
 _LAYERS = 2
 
@@ -128,7 +128,7 @@ def train_autoencoder(
     negatives = random_pairs(num_nodes, chosen_by.size(1), generator)
     form = config.edge_loss
     if form == "auto":
-        form = "exact" if num_nodes <= _EXACT_UP_TO else "sampled"
+        form = "exact" if num_nodes <= EXACT_UP_TO else "sampled"
     features, adjacency = as_features(data.x), Adjacency.of(kept)
     with seeded(seed):
         encoder = Encoder(int(features.shape[1]), config)

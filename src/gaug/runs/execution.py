@@ -169,6 +169,8 @@ class Execution:
         for identity, record in self.store.find(list(identities)).items():
             if request.keep_history and record.history is None:
                 continue
+            if self.hide_test and record.val_predictions is None:
+                continue  # of an older version, and nodes are to be compared
             if self.hide_test:
                 record.test_score = None  # only in this copy; the record is unchanged
             elif record.test_score is None:

@@ -57,6 +57,7 @@ class RunJob:
         return {
             "val_score": result.val_score,
             "test_score": result.test_score,
+            "val_predictions": pack_predictions(result.val_predictions),
             "test_predictions": pack_predictions(result.test_predictions) if hidden else None,
             "best_epoch": result.best_epoch,
             "epochs": result.epochs,

@@ -18,6 +18,7 @@ from gaug.errors import ConfigError, GaugError, TrainingError
 from gaug.memory import Allowance, Room, max_memory, set_max_memory
 from gaug.runs.executor import Executor, Job, OnNote, OnProgress
 from gaug.runs.interrupts import DeferredInterrupts, interrupts_ignored
+from gaug.runs.sending import pack, unpack
 
 #: Bytes of a worker process that it shares with no other: Python and the libraries at work.
 WORKER_BYTES = 400_000_000
@@ -67,8 +68,9 @@ class WorkerProcesses(Executor):
                             break
                         slot = free.pop()
                         self._signals.shares[slot] = 0.0
+                        packed = _packed(job)
                         with interrupts_ignored():  # inherited by a new process
-                            pending[pool.submit(_work, job, slot)] = (job, slot)
+                            pending[pool.submit(_work, packed, slot)] = (job, slot)
                     interrupts.raise_if_asked()
                     if not pending:
                         return
@@ -154,6 +156,18 @@ class WorkerProcesses(Executor):
             self._signals.canceled.clear()
 
 
+def _packed(job: Job[Any]) -> bytes:
+    try:
+        return pack(job)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        if "pickle" in f"{type(error).__name__} {error}".lower():
+            raise ConfigError(
+                f"A run cannot be sent to a worker process: {error}. Define your own models,"
+                " methods and predictors in a module that can be imported, or use one worker."
+            ) from error
+        raise
+
+
 def _is_broken(future: Future[Any]) -> bool:
     return isinstance(future.exception(), BrokenProcessPool)
 
@@ -163,13 +177,6 @@ def _result(future: Future[Any]) -> Any:
         return future.result()
     except GaugError as error:
         return error
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        if "pickle" in f"{type(error).__name__} {error}".lower():
-            raise ConfigError(
-                f"A run cannot be sent to a worker process: {error}. Define your own models,"
-                " methods and predictors in a module that can be imported, or use one worker."
-            ) from error
-        raise
 
 
 class _Signals:
@@ -212,9 +219,10 @@ def _end_with_parent() -> None:
         os._exit(1)  # the parent was killed
 
 
-def _work(job: Job[T], slot: int) -> T:
+def _work(packed: bytes, slot: int) -> Any:
     signals = _signals
     assert signals is not None
+    job: Job[Any] = unpack(packed)
 
     def tell(share: float, note: str = "") -> None:
         if signals.canceled.is_set():

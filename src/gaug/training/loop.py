@@ -29,8 +29,9 @@ class RunResult:
         val_score: Micro-F1 in percent on the validation nodes; None without validation nodes.
         test_score: Micro-F1 in percent on the test nodes, read once, at the chosen epoch; None
             where their labels are hidden or there are none.
-        test_predictions: What is predicted for the test nodes: class ids [n], or truth values of
-            several labels per node [n, C].
+        val_predictions: What is predicted for the validation nodes: class ids [n], or truth values
+            of several labels per node [n, C].
+        test_predictions: The same for the test nodes.
         best_epoch: The chosen epoch of the best round, counted from 1 within it; 0 if its first
             epoch broke and the weights are those before it.
         epochs: Epochs of the classifier in all rounds.
@@ -45,6 +46,7 @@ class RunResult:
 
     val_score: float | None
     test_score: float | None
+    val_predictions: Tensor
     test_predictions: Tensor
     best_epoch: int
     epochs: int
@@ -130,12 +132,12 @@ def _check(task: Task, config: TrainingConfig) -> None:
 def _result(task: Task, trainer: Trainer, probabilities: Tensor) -> RunResult:
     # A probability above one half is a positive logit.
     scores = probabilities - 0.5 if task.multilabel else probabilities
-    val_labels = task.labels[task.val]
     has_test = task.test.numel() > 0 and not task.test_hidden
     run = trainer.run
     return RunResult(
-        val_score=micro_f1(scores[task.val], val_labels) if task.val.numel() > 0 else None,
+        val_score=micro_f1(scores[task.val], task.labels[task.val]) if task.val.numel() else None,
         test_score=micro_f1(scores[task.test], task.labels[task.test]) if has_test else None,
+        val_predictions=predicted_labels(scores[task.val], task.multilabel),
         test_predictions=predicted_labels(scores[task.test], task.multilabel),
         best_epoch=best_round(trainer.results).best_epoch,
         epochs=trainer.epochs,
