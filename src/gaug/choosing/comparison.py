@@ -93,6 +93,7 @@ class Comparison:
         return {id(trial): gain for (trial, _), gain in zip(known, gains, strict=True)}
 
     def _ahead(self, trial: Trial) -> float:
+        """Points above no augmentation, in the same runs where they are known."""
         gain = self.gain_of(trial)
         return trial.mean - self.plain.mean if gain is None else gain.points
 

@@ -238,9 +238,8 @@ class TrialRunner:
 
     def _with_runs(self, trial: Trial, records: Sequence[RunRecord]) -> Trial:
         records = sorted(records, key=lambda record: record.run)
-        values = [record.val_score for record in records if record.val_score is not None]
         seconds = sum(record.seconds for record in records)
-        return trial.with_runs(values, self._outcomes(trial.plan, records), seconds)
+        return trial.with_runs(self._outcomes(trial.plan, records), seconds)
 
     def _outcomes(self, plan: Plan, records: Sequence[RunRecord]) -> RunScores:
         """The scores of the validation nodes in each run."""
@@ -255,9 +254,13 @@ class TrialRunner:
             nodes = self.resampling.nodes
             row = np.full(len(nodes), np.nan)
             val = self.resampling.split_of(record.run).val
-            row[np.searchsorted(nodes, val)] = node_scores(predicted, labels[val])
+            row[np.searchsorted(nodes.numpy(), val.numpy())] = node_scores(predicted, labels[val])
             rows.append(row)
-        return RunScores(tuple(record.run for record in records), np.stack(rows))
+        return RunScores(
+            tuple(record.run for record in records),
+            tuple(record.val_score for record in records if record.val_score is not None),
+            np.stack(rows),
+        )
 
 
 def resampling_of(graphs: Graphs, plan: Plan) -> Resampling | None:

@@ -39,10 +39,12 @@ class RunScores:
 
     Attributes:
         runs: Numbers of the runs, which decide their seeds.
+        values: The score of each run.
         nodes: Scores of the nodes; the mean of a row is the score of the run.  [R, n]
     """
 
     runs: tuple[int, ...]
+    values: tuple[float, ...]
     nodes: NodeScores
 
     @property
@@ -53,17 +55,23 @@ class RunScores:
     @property
     def mean(self) -> float:
         """The mean score."""
-        return float(np.nanmean(self.nodes))
+        return math.fsum(self.values) / len(self.values)
 
     def joined(self, other: RunScores) -> RunScores:
         """The runs of both."""
-        return RunScores((*self.runs, *other.runs), np.concatenate([self.nodes, other.nodes]))
+        return RunScores(
+            (*self.runs, *other.runs),
+            (*self.values, *other.values),
+            np.concatenate([self.nodes, other.nodes]),
+        )
 
     def minus(self, other: RunScores) -> RunScores:
         """The differences in the runs that both have."""
-        mine = [self.runs.index(run) for run in self.shared(other)]
-        others = [other.runs.index(run) for run in self.shared(other)]
-        return RunScores(self.shared(other), self.nodes[mine] - other.nodes[others])
+        shared = self.shared(other)
+        mine = [self.runs.index(run) for run in shared]
+        others = [other.runs.index(run) for run in shared]
+        values = [self.values[i] - other.values[j] for i, j in zip(mine, others, strict=True)]
+        return RunScores(shared, tuple(values), self.nodes[mine] - other.nodes[others])
 
     def shared(self, other: RunScores) -> tuple[int, ...]:
         """The numbers of the runs that both have."""
@@ -155,10 +163,16 @@ class _Difference:
         variance = max(of_nodes + of_runs - _of_both(x, seen, mean), of_nodes, of_runs) + least
         error = math.sqrt(variance)
         # Few runs or nodes know their own spread badly (Satterthwaite's degrees of freedom).
-        doubt = of_nodes**2 / max(1, nodes - 1) + of_runs**2 / max(1, runs - 1)
+        doubt = (of_nodes + least) ** 2 / max(1, nodes - 1) + of_runs**2 / max(1, runs - 1)
         freedom = variance**2 / doubt if doubt > 0 else math.inf
         ratio = _as_normal(mean / error, freedom)
-        return cls(mean, error, ratio, by_node, dict(zip(differences.runs, by_run, strict=True)))
+        return cls(
+            differences.mean,
+            error,
+            ratio,
+            by_node,
+            dict(zip(differences.runs, by_run, strict=True)),
+        )
 
 
 def _scaled(sum_of_squares: float, clusters: int) -> float:

@@ -86,6 +86,7 @@ class _Race:
         self.on_progress = on_progress or (lambda share: None)
         self.on_note = on_note or (lambda note: None)
         self.start = time.monotonic()
+        self.share = 0.0
         self.plain = NONE.trial(plan)
         self.tried: dict[str, Trial] = {}
         self.left_out: dict[str, Trial] = {}
@@ -165,7 +166,9 @@ class _Race:
         total = (len(trials) + 1) * len(runs)
 
         def tell(done: float) -> None:
-            self.on_progress(begin + (end - begin) * min(1.0, done / total))
+            # A part that is finished early hands its share on to the next.
+            self.share = max(self.share, begin + (end - begin) * min(1.0, done / total))
+            self.on_progress(self.share)
 
         runner = dataclasses.replace(self.runner, deadline=self.start + end * self.time_budget)
         self.plain, *done = runner.run_more([self.plain, *trials], runs, tell)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,21 +51,17 @@ class Trial:
         """Whether it is finished and can be chosen."""
         return self.scores is not None and not self.pruned
 
-    def with_runs(
-        self, values: Sequence[float], outcomes: RunScores, seconds: float = 0.0
-    ) -> Trial:
+    def with_runs(self, outcomes: RunScores, seconds: float = 0.0) -> Trial:
         """The trial with more runs.
 
         Args:
-            values: Their scores.
-            outcomes: The scores of the single nodes.
+            outcomes: Their scores.
             seconds: Their time.
         """
-        before = () if self.scores is None else self.scores.values
         joined = outcomes if self.outcomes is None else self.outcomes.joined(outcomes)
         return dataclasses.replace(
             self,
-            scores=ValidationScores((*before, *values), joined.num_nodes),
+            scores=ValidationScores(joined.values, joined.num_nodes),
             outcomes=joined,
             seconds=self.seconds + seconds,
         )
