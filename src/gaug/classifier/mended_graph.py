@@ -52,13 +52,13 @@ class MendedGraphClassifier(NodeClassifier):
         super().__init__(fitted)
         self.change = change
         self.predictor = predictor
-        self.settings: dict[str, Any] = fitted.method.to_dict()
+        self.settings: dict[str, Any] = fitted.method.changing.to_dict()
 
     @classmethod
     def restored(cls, fitted: Fitted, tensors: Mapping[str, Tensor]) -> MendedGraphClassifier:
         """The classifier from its saved parts."""
         change = GraphChange(tensors["added"], tensors["removed"])
-        settings = fitted.method.to_dict()
+        settings = fitted.method.changing.to_dict()
         predictor = None
         adapts = not any(config.looks_at_labels for config in fitted.predictors.values())
         if settings["predictor"] != "custom" and adapts:

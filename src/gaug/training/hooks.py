@@ -70,6 +70,7 @@ class Round:
         pretraining: Whether to train all epochs and keep the last weights instead of the best.
         method_alone: Whether only the method trains, by its extra loss. There is no classifier
             then, and nothing is chosen.
+        preliminary: Whether it only prepares others, so that it cannot be the best round.
     """
 
     adjacency: Adjacency
@@ -78,6 +79,7 @@ class Round:
     keep_weights: bool = False
     pretraining: bool = False
     method_alone: bool = False
+    preliminary: bool = False
 
 
 class Predict(Protocol):
@@ -190,8 +192,12 @@ class AugmentedRun:
 
 
 def best_round(results: Sequence[RoundResult]) -> RoundResult:
-    """The best round, not counting pretraining; see `RoundResult.improves_on`."""
-    chosen = [result for result in results if not result.round.pretraining]
+    """The best round; see `RoundResult.improves_on`.
+
+    Pretraining does not count, and preliminary rounds only if there is no other.
+    """
+    trained = [result for result in results if not result.round.pretraining]
+    chosen = [result for result in trained if not result.round.preliminary] or trained
     return functools.reduce(lambda a, b: b if b.improves_on(a) else a, chosen)
 
 
@@ -203,6 +209,14 @@ class Augmentation(ABC):
     @property
     def looks_at_labels(self) -> bool:
         """Whether it sees the labels of all nodes, which makes it a control, not a method."""
+        return False
+
+    @property
+    def knows_its_graph(self) -> bool:
+        """Whether its changed graph, that of its first round, is known without training.
+
+        A stack takes it then without training that round.
+        """
         return False
 
     def max_epochs(self, training_epochs: int) -> int:

@@ -19,6 +19,7 @@ class GAugMConfig(MethodConfig):
 
     name: ClassVar[str] = "gaug-m"
     title: ClassVar[str] = "GAug-M"
+    changes: ClassVar[str | None] = "once"
 
     predictor: str = setting(
         "gae",

@@ -103,6 +103,11 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
             self._custom is not None and self._custom.looks_at_labels
         )
 
+    @property
+    def knows_its_graph(self) -> bool:
+        """It does, once it is prepared."""
+        return True
+
     def __call__(self, data: Data) -> Data:
         """The better graph; the given one is unchanged.
 
@@ -177,13 +182,11 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
         return self
 
     def _classifier(self, trained: Trained) -> MendedGraphClassifier:
-        method = trained.method
-        assert isinstance(method, GAugM)
         return MendedGraphClassifier(
             trained.fitted(),
-            difference(trained.task.adjacency, method.adjacency_),
+            difference(trained.task.adjacency, self.adjacency_),
             # A user-defined object may be fitted again, to another graph.
-            method.predictor_ if self._custom is None else copy.deepcopy(method.predictor_),
+            self.predictor_ if self._custom is None else copy.deepcopy(self.predictor_),
         )
 
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:

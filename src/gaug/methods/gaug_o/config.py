@@ -29,6 +29,7 @@ class GAugOConfig(MethodConfig):
 
     name: ClassVar[str] = "gaug-o"
     title: ClassVar[str] = "GAug-O"
+    changes: ClassVar[str | None] = "each epoch"
 
     alpha: float = setting(
         0.2,
