@@ -40,7 +40,11 @@ METHODS: dict[str, Any] = {
     "adaedge": lambda: AdaEdge(rounds=3, add_confidence=0.4, remove_confidence=0.4),
     "bgcn": lambda: BGCN(graphs=2, dropout_samples=2),
     "gaug-o": lambda: GAugO(
-        pretrain_predictor_epochs=4, pretrain_classifier_epochs=3, warmup=2.0, edge_model="vgae"
+        pretrain_predictor_epochs=4,
+        pretrain_classifier_epochs=3,
+        pretrain_weights="best",
+        warmup=2.0,
+        edge_model="vgae",
     ),
     "gaug-m+dropedge": lambda: Stack(
         GAugM(predictor="ra", inference="original"), DropEdge(drop_fraction=0.3)

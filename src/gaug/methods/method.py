@@ -205,7 +205,7 @@ class Method(Augmentation, Generic[C, K]):
         return Checkpoint(saving[0], digest.hexdigest(), saving[1])
 
     def __repr__(self) -> str:
-        groups = (self.config, *self.predictors.values())
+        groups: list[Config] = [self.config, *self.predictors.values()]
         own = [text for group in groups for text in _changed(group)]
         return f"{type(self).__name__}({', '.join([*own, *changed_settings(self)])})"
 

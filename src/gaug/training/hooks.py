@@ -68,6 +68,7 @@ class Round:
         keep_weights: Whether to continue with the weights of the previous round; the optimizer is
             reset either way.
         pretraining: Whether to train all epochs and keep the last weights instead of the best.
+        keep_best: Whether pretraining keeps the best weights on the validation nodes after all.
         method_alone: Whether only the method trains, by its extra loss. There is no classifier
             then, and nothing is chosen.
         preliminary: Whether it only prepares others, so that it cannot be the best round.
@@ -78,6 +79,7 @@ class Round:
     epochs: int | None = None
     keep_weights: bool = False
     pretraining: bool = False
+    keep_best: bool = False
     method_alone: bool = False
     preliminary: bool = False
 

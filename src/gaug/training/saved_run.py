@@ -136,7 +136,7 @@ def _unpacked_round(saved: dict[str, Any], graphs: dict[str | int, Adjacency]) -
     )
 
 
-_PLAIN = ("epochs", "keep_weights", "pretraining", "method_alone", "preliminary")
+_PLAIN = ("epochs", "keep_weights", "pretraining", "keep_best", "method_alone", "preliminary")
 
 
 def _random_state(trainer: Trainer) -> dict[str, Tensor | None]:

@@ -21,6 +21,7 @@ from gaug import (
     evaluate,
     planted_graph,
 )
+from gaug.classifier.mended_graph import MendedGraphClassifier
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig
 from gaug.errors import ConfigError, DataError
@@ -84,7 +85,7 @@ def test_after_gaug_m_it_is_the_second_method_on_the_mended_graph(
 
 @pytest.mark.parametrize("second", [0, 1])
 def test_after_adaedge_it_trains_on_the_graph_of_its_best_round(data: Data, second: int) -> None:
-    ada = {"rounds": 3, "add_confidence": 0.4, "remove_confidence": 0.4}
+    ada: dict[str, Any] = {"rounds": 3, "add_confidence": 0.4, "remove_confidence": 0.4}
     alone = trained(data, AdaEdge(**ada))
     found = trained(data, Stack(AdaEdge(**ada), varying()[second]))
     before = [one for one in found.rounds if one.round.preliminary]
@@ -163,7 +164,9 @@ def test_a_predictor_of_a_user_stays_a_part_of_the_stack(data: Data) -> None:
     stack = Stack(GAugM(predictor=CloseIds()), DropEdge(), training=SHORT)
     spec = MethodSpec.of(stack)
     assert spec.instance is stack
-    change = stack.fit(data).change
+    fitted = stack.fit(data)
+    assert isinstance(fitted, MendedGraphClassifier)
+    change = fitted.change
     assert int((change.added[0] - change.added[1]).abs().max()) < 10
     assert MethodSpec.of(Stack(GAugM(), DropEdge())).instance is None
 

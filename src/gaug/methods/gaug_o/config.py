@@ -56,6 +56,14 @@ class GAugOConfig(MethodConfig):
         within=Range(0),
         search=Span(5, 300, 5),
     )
+    pretrain_weights: str = setting(
+        "last",
+        "Weights of the classifier that pretraining hands on: the last, or the best on validation"
+        " nodes.",
+        choices=("last", "best"),
+        search=("last", "best"),
+        later=True,
+    )
     warmup: float = setting(
         0.0,
         "How steeply the predictor's learning rate rises in joint training; 0: full at once.",

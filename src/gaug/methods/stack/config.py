@@ -84,14 +84,13 @@ def stack_config(first: MethodConfig, second: MethodConfig) -> StackConfig:
     >>> both.name, both.to_dict()["add_fraction"], both.to_dict()["drop_fraction"]
     ('gaug-m+dropedge', 0.5, 0.5)
     """
-    parts = (first, second)
-    kinds = (type(first), type(second))
+    parts, kinds = (first, second), (type(first), type(second))
     values = {
         here: getattr(part, own)
         for place, part in enumerate(parts)
         for own, here in _names(kinds, place)
     }
-    return stack_config_type(*kinds)(**values)
+    return stack_config_type(type(first), type(second))(**values)
 
 
 @functools.cache
