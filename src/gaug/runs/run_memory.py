@@ -152,7 +152,8 @@ def run_memory(size: GraphSize, model: ModelSpec, method: MethodConfig) -> RunMe
             changed = _changed(size, method)
             kept = _COMPILED + _MENDED_ENTRY * size.entries
             ranking = _laid_out(size, model) + ranking_memory(size)
-            return RunMemory(_plain_run(changed, model) + kept, ranking)
+            again = ranking_memory(size) if method.rounds > 1 else 0
+            return RunMemory(_plain_run(changed, model) + kept + again, ranking)
         case GAugOConfig():
             width, layers = _hidden_layers(model)
             each = _LEARNED_NODE + _LEARNED_UNIT * width * layers
