@@ -90,7 +90,8 @@ def stack_config(first: MethodConfig, second: MethodConfig) -> StackConfig:
         for place, part in enumerate(parts)
         for own, here in _names(kinds, place)
     }
-    return stack_config_type(type(first), type(second))(**values)
+    made = stack_config_type(*kinds)  # type: ignore[arg-type]  # mypy: classes are not hashable
+    return made(**values)
 
 
 @functools.cache
