@@ -7,11 +7,13 @@ proceeds in rounds. A round trains the classifier, with early stopping, on graph
 provides, one per step, and then asks the method for the next round. A step is an epoch, or with
 mini-batches a batch of it (`gaug.training.batches`):
 
-- no augmentation, DropEdge, GAug-M: one round;
+- no augmentation, DropEdge: one round; GAug-M: one or two;
 - GAug-O: a round in which its predictor trains alone, one of pretraining on the original graph,
   then one that keeps the weights and trains on sampled graphs with an extra loss;
 - AdaEdge: a round for each change of the graph, while validation improves;
-- BGCN: a round on the original graph, then one for each sampled graph; predictions are averaged.
+- BGCN: a round on the original graph, then one for each sampled graph; predictions are averaged;
+- a stack: the rounds of a method that changes the graph, which do not count, then those of another
+  on the changed graph.
 
 A method sees features, edges, training labels and predictions, but never a validation or test
 label, unless it is a control that says so (`Augmentation.looks_at_labels`).
