@@ -80,6 +80,7 @@ print(json.dumps([held, plan_memory(placed).peak, cost.peak_memory_mb * 1e6]))
         ("gat", "dropedge", {"epochs": 3}),
         ("jknet", "none", {"epochs": 3}),
         ("gsage", "gaug-m", {"epochs": 3, "predictor_epochs": 2}),
+        ("gcn", "gaug-m+dropedge", {"epochs": 3, "predictor_epochs": 2}),
         ("gcn", "gaug-o", {"epochs": 1, "alpha": 0.02, "pretrain_predictor_epochs": 1,
                            "pretrain_classifier_epochs": 1}),
     ],
@@ -110,6 +111,10 @@ def test_a_run_takes_no_more_than_its_estimate_and_not_much_less(
         (memory_of(), memory_of(method="gaug-m")),
         (memory_of(method="gaug-m", add_fraction=0), memory_of(method="gaug-m", add_fraction=1)),
         (memory_of(), memory_of(method="gaug-o")),
+        (memory_of(method="gaug-m"), memory_of(method="gaug-m+dropedge")),
+        (memory_of(method="dropedge"), memory_of(method="gaug-m+dropedge")),
+        (memory_of(method="adaedge"), memory_of(method="adaedge+gaug-o")),
+        (memory_of(method="gaug-o"), memory_of(method="adaedge+gaug-o")),
     ],
 )
 def test_what_holds_more_takes_more(less: RunMemory, more: RunMemory) -> None:

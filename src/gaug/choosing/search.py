@@ -269,8 +269,10 @@ def _ranked(trials: Sequence[Trial]) -> list[Trial]:
 
 def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, Searched]:
     """The search space of a method on a graph."""
-    searched = searched_settings(type(placed.plan.method.config))
-    if getattr(placed.plan.method.config, "predictor", None) == "custom":
+    config = placed.plan.method.config
+    fixed = {config.spelled(name).rpartition(".")[2] for name in fixed}
+    searched = searched_settings(type(config))
+    if getattr(config, "predictor", None) == "custom":
         searched.pop("predictor")  # a user-defined one has no name to search for
     predictors = searched.get("predictor")
     if isinstance(predictors, tuple) and not compares_nodes(placed.task.features):

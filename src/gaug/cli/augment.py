@@ -164,3 +164,8 @@ def _refuse_settings_without_use(plan: Plan) -> None:
         )
     if getattr(plan.method.config, "inference", "modified") != "modified":
         raise ConfigError("inference=original has no effect on 'gaug augment': it trains nothing.")
+    if getattr(plan.method.config, "rounds", 1) != 1:
+        raise ConfigError(
+            "rounds=2 needs a classifier, and 'gaug augment' trains none. Use 'gaug fit', whose"
+            " model changes a graph when it predicts."
+        )

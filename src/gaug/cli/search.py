@@ -22,7 +22,8 @@ def search(
     graph: options.Graph = None,
     model: options.Model = "gcn",
     method: Annotated[
-        str, typer.Option(help="Method to tune: gaug-m, gaug-o, dropedge, adaedge or bgcn.")
+        str,
+        typer.Option(help="Method to tune: gaug-m, gaug-o, dropedge, adaedge, bgcn or a stack."),
     ] = "gaug-m",
     trials: Annotated[int, typer.Option(help="Settings to try.")] = 30,
     trial_runs: Annotated[
@@ -102,9 +103,7 @@ def search(
         with run_progress(f"{loaded.name}, {plan}", trials, quiet=quiet, unit="trials") as move:
             result = search_settings(
                 plan,
-                fixed=[
-                    text.partition("=")[0].strip().rpartition(".")[2] for text in settings or []
-                ],
+                fixed=[text.partition("=")[0].strip() for text in settings or []],
                 trials=trials,
                 trial_runs=trial_runs,
                 finalists=finalists,

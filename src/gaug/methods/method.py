@@ -58,7 +58,7 @@ class Method(Augmentation, Generic[C, K]):
     """
 
     config_type: ClassVar[type[MethodConfig]]
-    classifier_type: ClassVar[type[NodeClassifier]] = NodeClassifier
+    classifier_type: type[NodeClassifier] = NodeClassifier
     config: C
 
     def __init__(
@@ -97,6 +97,19 @@ class Method(Augmentation, Generic[C, K]):
         self.training: TrainingConfig = changed["training"]
         self.predictors: dict[str, PredictorConfig] = {part: changed[part] for part in parts}
         self.seed = seed
+
+    @classmethod
+    def built(
+        cls,
+        config: C,
+        *,
+        model: Model = "gcn",
+        training: TrainingConfig | None = None,
+        seed: int = 0,
+        predictors: Mapping[str, PredictorConfig],
+    ) -> Method[C, K]:
+        """The method from its settings alone, as the registry builds it."""
+        return cls(config, model=model, training=training, seed=seed, predictors=predictors)
 
     @property
     def looks_at_labels(self) -> bool:
@@ -137,12 +150,11 @@ class Method(Augmentation, Generic[C, K]):
             checkpoint_seconds: How long to train from one checkpoint to the next.
         """
         saving = None if checkpoint is None else (Path(checkpoint), checkpoint_seconds)
-        return self._classifier(
-            self._train(data, info or GraphInfo(), threads, on_progress, saving)
-        )
+        trained = self._train(data, info or GraphInfo(), threads, on_progress, saving)
+        return cast("K", trained.method._classifier(trained))
 
     def _classifier(self, trained: Trained) -> K:
-        """The classifier that results from a run of this method."""
+        """The classifier that results from a run; called on the prepared method."""
         return cast("K", self.classifier_type(trained.fitted()))
 
     def _train(
@@ -193,12 +205,9 @@ class Method(Augmentation, Generic[C, K]):
         return Checkpoint(saving[0], digest.hexdigest(), saving[1])
 
     def __repr__(self) -> str:
-        groups = (self.config, *self.predictors.values(), self.model.config, self.training)
-        settings = [text for group in groups for text in _changed(group)]
-        if self.model.name != "gcn":
-            own = self.model.name if self.model.is_custom else repr(self.model.name)
-            settings.append(f"model={own}")
-        return f"{type(self).__name__}({', '.join(settings)})"
+        groups: list[Config] = [self.config, *self.predictors.values()]
+        own = [text for group in groups for text in _changed(group)]
+        return f"{type(self).__name__}({', '.join([*own, *changed_settings(self)])})"
 
 
 def _predictor_configs(
@@ -222,6 +231,15 @@ def _predictor_configs(
                 f" mapping, got {settings!r:.80}."
             )
     return configs
+
+
+def changed_settings(method: Method[Any, Any]) -> list[str]:
+    """The settings of model and loop that differ from the defaults, and the model if it does."""
+    settings = [*_changed(method.model.config), *_changed(method.training)]
+    if method.model.name != "gcn":
+        own = method.model.name if method.model.is_custom else repr(method.model.name)
+        settings.append(f"model={own}")
+    return settings
 
 
 def _changed(config: Config) -> list[str]:

@@ -17,6 +17,7 @@ from gaug.methods.gaug_m.config import GAugMConfig
 from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
 from gaug.methods.gaug_o.memory import edge_bytes
 from gaug.methods.gaug_o.sampling_cap import added_limit
+from gaug.methods.stack.config import StackConfig
 from gaug.models.base import Features
 from gaug.models.config import GATConfig, JKNetConfig, MLPConfig, ModelConfig
 from gaug.models.spec import ModelSpec
@@ -148,12 +149,11 @@ def run_memory(size: GraphSize, model: ModelSpec, method: MethodConfig) -> RunMe
         case BGCNConfig():
             return RunMemory(plain + 3 * drawn_graph, plain)
         case GAugMConfig():
-            changed = dataclasses.replace(
-                size, pairs=int(size.pairs * (1 + method.add_fraction - method.remove_fraction))
-            )
+            changed = _changed(size, method)
             kept = _COMPILED + _MENDED_ENTRY * size.entries
             ranking = _laid_out(size, model) + ranking_memory(size)
-            return RunMemory(_plain_run(changed, model) + kept, ranking)
+            again = ranking_memory(size) if method.rounds > 1 else 0
+            return RunMemory(_plain_run(changed, model) + kept + again, ranking)
         case GAugOConfig():
             width, layers = _hidden_layers(model)
             each = _LEARNED_NODE + _LEARNED_UNIT * width * layers
@@ -163,7 +163,27 @@ def run_memory(size: GraphSize, model: ModelSpec, method: MethodConfig) -> RunMe
                 joined = min(joined, added_limit(method.max_sampled_edges, size.pairs_in_step))
             learned = _COMPILED + each * size.nodes_in_step
             return RunMemory(plain + learned, plain, int(joined * edge_bytes(model)))
+        case StackConfig():
+            first, second = method.parts
+            changed = _changed(size, first)
+            before, after = (
+                run_memory(size, model, first),
+                run_memory(changed, model, second),
+            )
+            # What the first part keeps is there beside the run of the second.
+            kept = max(0, before.run - _plain_run(changed, model))
+            return RunMemory(
+                max(before.run, kept + after.run), max(before.prepare, after.prepare), after.drawn
+            )
     return RunMemory(plain, plain)
+
+
+def _changed(size: GraphSize, method: MethodConfig) -> GraphSize:
+    """The size of a graph that a method has changed once, as far as it is known in advance."""
+    if not isinstance(method, GAugMConfig):
+        return size
+    share = 1 + method.add_fraction - method.remove_fraction
+    return dataclasses.replace(size, pairs=int(size.pairs * share))
 
 
 def ranking_memory(size: GraphSize) -> int:

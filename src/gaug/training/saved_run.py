@@ -132,11 +132,11 @@ def _unpacked_round(saved: dict[str, Any], graphs: dict[str | int, Adjacency]) -
     return Round(
         graphs[saved["adjacency"]],
         None if saved["trained_on"] is None else graphs[saved["trained_on"]],
-        **{name: saved[name] for name in _PLAIN},
+        **{name: saved[name] for name in _PLAIN if name in saved},
     )
 
 
-_PLAIN = ("epochs", "keep_weights", "pretraining", "method_alone")
+_PLAIN = ("epochs", "keep_weights", "pretraining", "keep_best", "method_alone", "preliminary")
 
 
 def _random_state(trainer: Trainer) -> dict[str, Tensor | None]:

@@ -174,8 +174,10 @@ class Trainer:
     def _train_round(self, stage: Stage) -> RoundResult:
         current = stage.round
         classifies = not current.method_alone
-        choosing = classifies and self.config.selection == "validation" and not current.pretraining
-        patience, flaw = self.config.patience, None
+        counts_best = current.keep_best or not current.pretraining
+        choosing = classifies and self.config.selection == "validation" and counts_best
+        # Pretraining has a length of its own.
+        patience, flaw = None if current.pretraining else self.config.patience, None
         for epoch in range(stage.done + 1, stage.epochs + 1):
             loss, extra, counts = self._train_epoch(stage, epoch)
             if not math.isfinite(loss + extra):

@@ -29,6 +29,7 @@ class GAugOConfig(MethodConfig):
 
     name: ClassVar[str] = "gaug-o"
     title: ClassVar[str] = "GAug-O"
+    changes: ClassVar[str | None] = "each epoch"
 
     alpha: float = setting(
         0.2,
@@ -54,6 +55,14 @@ class GAugOConfig(MethodConfig):
         "Epochs of the classifier alone, before joint training.",
         within=Range(0),
         search=Span(5, 300, 5),
+    )
+    pretrain_weights: str = setting(
+        "last",
+        "Weights of the classifier that pretraining hands on: the last, or the best on validation"
+        " nodes.",
+        choices=("last", "best"),
+        search=("last", "best"),
+        later=True,
     )
     warmup: float = setting(
         0.0,

@@ -88,7 +88,12 @@ class GAugORun(AugmentedRun):
             return Round(original, epochs=config.pretrain_predictor_epochs, method_alone=True)
         if previous is None or previous.round.method_alone:
             if config.pretrain_classifier_epochs:
-                return Round(original, epochs=config.pretrain_classifier_epochs, pretraining=True)
+                return Round(
+                    original,
+                    epochs=config.pretrain_classifier_epochs,
+                    pretraining=True,
+                    keep_best=config.pretrain_weights == "best",
+                )
             return Round(original)
         return Round(original, keep_weights=True) if previous.round.pretraining else None
 
