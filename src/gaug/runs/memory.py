@@ -8,10 +8,12 @@ from collections.abc import Iterable
 
 from gaug.errors import ConfigError, GaugError
 from gaug.memory import Room, check_fits
+from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.methods.gaug_o.memory import edge_bytes
 from gaug.models.config import ModelConfig
 from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.plan import Plan
-from gaug.runs.resolving import resolved, size_of
+from gaug.runs.resolving import automatic_batching, size_of
 from gaug.runs.run_memory import RunMemory, run_memory
 from gaug.runs.worker_processes import WORKER_BYTES
 
@@ -45,11 +47,12 @@ def _remedy(placed: PlacedPlan, room: Room) -> str:
     """Mini-batches or the widest model that fits, if either does."""
     spec, size = placed.plan.model, size_of(placed.plan, placed.task)
     if placed.plan.training.batch_size is None:
-        training = dataclasses.replace(placed.plan.training, batch_size="auto")
         with contextlib.suppress(ConfigError):
-            batched = dataclasses.replace(placed.plan, training=training)
-            found = resolved(batched, placed.task, room)
-            return f"batch_size={found.plan.training.batch_size} would fit."
+            found = automatic_batching(placed.plan, placed.task, room)
+            return f"batch_size={found.training.batch_size} would fit."
+    fewer = _fewer_drawn(placed, room)
+    if fewer is not None:
+        return f"max_sampled_edges={fewer} would fit."
     if isinstance(spec.config, ModelConfig):
         hidden = spec.config.hidden // 2
         while hidden >= _LEAST_HIDDEN:
@@ -59,6 +62,15 @@ def _remedy(placed: PlacedPlan, room: Room) -> str:
                 return f"hidden={hidden} would fit."
             hidden //= 2
     return "Use a smaller graph or a machine with more memory."
+
+
+def _fewer_drawn(placed: PlacedPlan, room: Room) -> int | None:
+    """How many edges GAug-O may add to a graph, if that is what does not fit."""
+    config, memory = placed.plan.method.config, plan_memory(placed)
+    if not isinstance(config, GAugOConfig) or not memory.certain:
+        return None
+    fewer = int((room.free - memory.run) // edge_bytes(placed.plan.model))
+    return fewer if memory.prepare <= room.free and fewer > 0 else None
 
 
 def fitting_workers(workers: int, plans: Iterable[Plan], graphs: Graphs) -> int:

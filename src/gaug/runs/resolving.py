@@ -27,54 +27,60 @@ _SHARE = 0.9
 
 
 @dataclasses.dataclass(frozen=True)
-class Resolved:
-    """A plan whose settings are all decided.
+class Batching:
+    """What ``batch_size=auto`` comes to.
 
     Attributes:
-        plan: The plan.
-        note: What was decided by the memory at hand, and why; None if nothing was.
+        training: The settings of training with the batch size that was decided.
+        note: What was decided, and why.
     """
 
-    plan: Plan
-    note: str | None = None
+    training: TrainingConfig
+    note: str
 
 
-def resolved(plan: Plan, task: Task, room: Room | None = None) -> Resolved:
-    """Decide what a plan leaves open.
+def with_engine(plan: Plan, task: Task) -> Plan:
+    """A plan whose method has decided what depends on the number of nodes."""
+    config = plan.method.config.resolved(task.adjacency.num_nodes)
+    return dataclasses.replace(plan, method=dataclasses.replace(plan.method, config=config))
+
+
+def automatic_batching(plan: Plan, task: Task, room: Room | None = None) -> Batching:
+    """Decide the size of batches by the memory at hand.
 
     Args:
         plan: The plan.
         task: Its graph, laid out.
         room: The memory that a run may take; by default what is left at this moment.
     """
-    config = plan.method.config.resolved(task.adjacency.num_nodes)
-    plan = dataclasses.replace(plan, method=dataclasses.replace(plan.method, config=config))
-    if plan.training.batch_size != "auto":
-        return Resolved(plan)
     room = room or Room.left()
     whole = dataclasses.replace(plan.training, batch_size=None, fanout=None, batch_hops=None)
     needed = _needed(plan, task, whole)
     if needed <= room.free:
-        return Resolved(
-            dataclasses.replace(plan, training=whole),
+        return Batching(
+            whole,
             f"batch_size=auto trains on the whole graph: a run takes about {size_text(needed)}, and"
             f" {room}.",
         )
     size = min(_LARGEST_BATCH, 1 << (task.train.numel().bit_length() - 1))
-    while size >= min(_SMALLEST_BATCH, task.train.numel()):
+    smallest = min(_SMALLEST_BATCH, size)
+    while True:
         batched = dataclasses.replace(plan.training, batch_size=size)
         taken = _needed(plan, task, batched)
         if taken <= _SHARE * room.free:
-            return Resolved(
-                dataclasses.replace(plan, training=batched),
+            return Batching(
+                batched,
                 f"batch_size=auto is {size:,}, which takes about {size_text(taken)}: the whole"
                 f" graph would take about {size_text(needed)}, and {room}.",
             )
+        if size == smallest:
+            break
         size //= 2
     fanout = "" if plan.training.fanout is not None else " Set a fanout, for instance fanout=10."
     raise ConfigError(
-        f"No batch_size fits: even batches of {_SMALLEST_BATCH} training nodes take about"
-        f" {size_text(taken)}, and {room}.{fanout}"
+        f"No batch_size fits: even batches of {smallest} training nodes take about"
+        f" {size_text(taken)}, and {room}.{fanout}",
+        topic=room.topic,
     )
 
 
@@ -90,7 +96,7 @@ def size_of(plan: Plan, task: Task) -> GraphSize:
 
 def _needed(plan: Plan, task: Task, training: TrainingConfig) -> int:
     size = _size(plan.model, task, training)
-    return run_memory(size, plan.model, plan.method.config).least
+    return run_memory(size, plan.model, plan.method.config).peak
 
 
 def _size(model: ModelSpec, task: Task, training: TrainingConfig) -> GraphSize:

@@ -110,18 +110,20 @@ class RunMemory:
     Attributes:
         run: While it trains.
         prepare: While the method prepares what all runs share.
-        drawn: Graphs that the method draws, as far as they are known in advance. The method checks
-            each before it draws it, so a run is not refused for them.
+        drawn: Graphs that the method draws, as far as they are known in advance.
+        certain: Whether they are, because a limit is reached. If not, the method checks each graph
+            before it draws it, and a run is not refused for them.
     """
 
     run: int
     prepare: int = 0
     drawn: int = 0
+    certain: bool = False
 
     @property
     def least(self) -> int:
         """What is needed in any case."""
-        return max(self.run, self.prepare)
+        return self.peak if self.certain else max(self.run, self.prepare)
 
     @property
     def peak(self) -> int:
@@ -158,11 +160,13 @@ def run_memory(size: GraphSize, model: ModelSpec, method: MethodConfig) -> RunMe
             width, layers = _hidden_layers(model)
             each = _LEARNED_NODE + _LEARNED_UNIT * width * layers
             joined = _JOINED * method.alpha * size.nodes_in_step**2 / 2
+            capped = False
             if resolved_engine(method, size.nodes) == "sparse":
                 each = _LEARNED_NODE_SPARSE
-                joined = min(joined, added_limit(method.max_sampled_edges, size.pairs_in_step))
+                limit = added_limit(method.max_sampled_edges, size.pairs_in_step)
+                joined, capped = min(joined, limit), joined >= limit
             learned = _COMPILED + each * size.nodes_in_step
-            return RunMemory(plain + learned, plain, int(joined * edge_bytes(model)))
+            return RunMemory(plain + learned, plain, int(joined * edge_bytes(model)), capped)
     return RunMemory(plain, plain)
 
 
