@@ -29,6 +29,7 @@ from gaug.training.hooks import Augmentation
 from gaug.training.progress import OnProgress
 from gaug.training.run import PreparedRuns, computing_threads
 from gaug.training.task import Task
+from gaug.training.user_code import user_code_fingerprint
 
 C = TypeVar("C", bound=MethodConfig)
 K = TypeVar("K", bound=NodeClassifier, default=NodeClassifier)
@@ -169,11 +170,11 @@ class Method(Augmentation, Generic[C, K]):
         info.check(task.adjacency.num_nodes, task.num_classes, task.in_features)
         method = copy.copy(self)
         method.config = cast("C", self.config.resolved(task.adjacency.num_nodes))
+        checkpoint = None if saving is None else self._checkpoint(task, split, threads, saving)
         with computing_threads(threads):
             runs = PreparedRuns.prepare(
                 task, self.model, method, self.training, seed=self.seed, threads=threads
             )
-            checkpoint = None if saving is None else self._checkpoint(task, split, threads, saving)
             result = runs.train(0, on_progress=on_progress, checkpoint=checkpoint)
         if checkpoint is not None:
             checkpoint.remove()
@@ -184,11 +185,14 @@ class Method(Augmentation, Generic[C, K]):
     def _checkpoint(
         self, task: Task, split: Data, threads: int, saving: tuple[Path, float]
     ) -> Checkpoint:
-        """The checkpoint of a fit, which belongs to its graph, split and settings."""
+        """The checkpoint of a fit, which belongs to its graph, split, settings and code."""
         digest = hashlib.sha256(graph_hash(split).encode())
         for nodes in (task.train, task.val):
             digest.update(nodes.cpu().numpy().tobytes())
-        facts = (self, self.seed, threads, software_versions()["gaug"])
+        own = self.is_custom or type(self).__module__.partition(".")[0] != "gaug"
+        parts = [part for part in (self if own else None, self.model.factory) if part is not None]
+        code = user_code_fingerprint(*parts) if parts else None
+        facts = (self, self.seed, threads, software_versions()["gaug"], code)
         digest.update(repr(facts).encode())
         return Checkpoint(saving[0], digest.hexdigest(), saving[1])
 
