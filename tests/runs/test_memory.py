@@ -22,6 +22,7 @@ from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError, GaugError
 from gaug.memory import Room, held_memory, set_max_memory
 from gaug.methods.gaug_o.memory import edge_bytes
+from gaug.methods.run_memory import RunMemory, ranking_memory, run_memory
 from gaug.models.spec import ModelSpec
 from gaug.runs.execute import execute, execute_all
 from gaug.runs.execution import Request
@@ -31,8 +32,8 @@ from gaug.runs.memory import check_run, fitting_workers, plan_memory, worker_mem
 from gaug.runs.plan import Plan
 from gaug.runs.resolving import automatic_batching
 from gaug.runs.run_job import RunJob
-from gaug.runs.run_memory import GraphSize, RunMemory, ranking_memory, run_memory
 from gaug.runs.worker_processes import WORKER_BYTES, WorkerProcesses
+from gaug.training.graph_size import GraphSize
 
 GB = 10**9
 SIZE = GraphSize(nodes=100_000, pairs=500_000, features=1_000_000)
@@ -53,7 +54,7 @@ def data() -> Data:
 
 def memory_of(model: str = "gcn", method: str = "none", **settings: Any) -> RunMemory:
     plan = Plan.of("karate", model=model, method=method, settings=settings)
-    return run_memory(SIZE, plan.model, plan.method.config)
+    return run_memory(SIZE, plan.model, plan.method.config, plan.method.predictors)
 
 
 _MEASURED = """
@@ -86,6 +87,15 @@ print(json.dumps([held, plan_memory(placed).peak, cost.peak_memory_mb * 1e6]))
         ("gsage", "gaug-m", {"epochs": 3, "predictor_epochs": 2}),
         ("gcn", "gaug-o", {"epochs": 1, "alpha": 0.02, "pretrain_predictor_epochs": 1,
                            "pretrain_classifier_epochs": 1}),
+        ("gcn", "adaedge", {"epochs": 3, "rounds": 1}),
+        ("gcn", "bgcn", {"epochs": 3, "graphs": 1}),
+        ("gcn", "none", {"epochs": 1, "batch_size": 400, "fanout": 10}),
+        ("jknet", "none", {"epochs": 1, "batch_size": 400, "fanout": 5}),
+        ("gcn", "gaug-o", {"epochs": 1, "pretrain_predictor_epochs": 1, "edge_embedding": 64,
+                           "pretrain_classifier_epochs": 1, "edge_model": "vgae",
+                           "batch_size": 400, "fanout": 5}),
+        ("gcn", "gaug-m", {"epochs": 1, "predictor": "vgae", "predictor_epochs": 2,
+                           "predictor_hidden": 512, "batch_size": 400, "fanout": 10}),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
@@ -114,6 +124,8 @@ def test_a_run_takes_no_more_than_its_estimate_and_not_much_less(
         (memory_of(), memory_of(method="gaug-m")),
         (memory_of(method="gaug-m", add_fraction=0), memory_of(method="gaug-m", add_fraction=1)),
         (memory_of(), memory_of(method="gaug-o")),
+        (memory_of(method="gaug-o"), memory_of(method="gaug-o", edge_embedding=64)),
+        (memory_of(method="gaug-o"), memory_of(method="gaug-o", edge_model="vgae")),
     ],
 )
 def test_what_holds_more_takes_more(less: RunMemory, more: RunMemory) -> None:
@@ -194,9 +206,50 @@ def test_dense_features_count_by_their_entries() -> None:
     assert wide.run - narrow.run >= 4 * 990 * SIZE.nodes
 
 
-def test_ranking_grows_with_the_edges() -> None:
+def test_ranking_grows_with_the_edges_and_with_the_width_of_the_predictor() -> None:
     denser = dataclasses.replace(SIZE, pairs=2 * SIZE.pairs)
     assert ranking_memory(SIZE) < ranking_memory(denser)
+    sizes = [
+        memory_of(method="gaug-m", predictor="vgae", **settings).prepare
+        for settings in ({}, {"predictor_hidden": 256}, {"embedding": 256})
+    ]
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) == 3
+
+
+BATCH = dataclasses.replace(SIZE, step_nodes=5000, step_pairs=20_000, hops=2)
+
+
+def test_batches_of_a_denser_graph_are_larger() -> None:
+    """Twice the edges of each node: four times the nodes within two hops."""
+    grown = BATCH.grown(2.0)
+    assert grown.pairs == 2 * SIZE.pairs
+    assert (grown.step_nodes, grown.step_pairs) == (20_000, 160_000)
+    assert BATCH.grown(1.0) == BATCH
+    everything = BATCH.grown(100.0)
+    assert (everything.step_nodes, everything.step_pairs) == (SIZE.nodes, everything.pairs)
+    assert SIZE.grown(2.0) == dataclasses.replace(SIZE, pairs=2 * SIZE.pairs)
+
+
+@pytest.mark.parametrize("method", ["adaedge", "bgcn"])
+def test_methods_with_graphs_of_their_own_hold_them_whole_in_mini_batches(method: str) -> None:
+    none, own = (Plan.of("karate", method=name) for name in ("none", method))
+    sizes = SIZE, BATCH
+    whole, part = (
+        run_memory(size, own.model, own.method.config).run
+        - run_memory(size, none.model, none.method.config).run
+        for size in sizes
+    )
+    assert whole == part
+
+
+def test_many_classes_take_more() -> None:
+    plan = Plan.of("karate")
+    few, many = (
+        run_memory(dataclasses.replace(SIZE, classes=count), plan.model, plan.method.config).run
+        for count in (2, 1000)
+    )
+    assert many - few >= 4 * 998 * SIZE.nodes
 
 
 def test_nothing_is_refused_on_another_device(data: Data) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from gaug.provenance import software_versions
 from gaug.runs.plan import Plan
 from gaug.runs.record import run_identity
 from gaug.runs.resolving import Batching, automatic_batching, with_engine
+from gaug.training.graph_size import GraphSize
 from gaug.training.run import PreparedRuns
 from gaug.training.task import Task
 from gaug.training.user_code import user_code_fingerprint
@@ -54,6 +56,11 @@ class PlacedPlan:
     task: Task
     user_code: str | None = None
     note: str | None = None
+
+    @functools.cached_property
+    def size(self) -> GraphSize:
+        """The size of the graph, and of what one step of training holds of it."""
+        return GraphSize.in_training(self.task, self.plan.model, self.plan.training)
 
     @property
     def config(self) -> dict[str, Any]:

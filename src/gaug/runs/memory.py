@@ -10,11 +10,11 @@ from gaug.errors import ConfigError, GaugError
 from gaug.memory import Room, check_fits
 from gaug.methods.gaug_o.config import GAugOConfig
 from gaug.methods.gaug_o.memory import edge_bytes
+from gaug.methods.run_memory import RunMemory, run_memory
 from gaug.models.config import ModelConfig
 from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.plan import Plan
-from gaug.runs.resolving import automatic_batching, size_of
-from gaug.runs.run_memory import RunMemory, run_memory
+from gaug.runs.resolving import automatic_batching
 from gaug.runs.worker_processes import WORKER_BYTES
 
 _LEAST_HIDDEN = 8
@@ -24,8 +24,8 @@ def plan_memory(placed: PlacedPlan) -> RunMemory:
     """The memory of a run of a placed plan; nothing is known of one on another device."""
     if placed.plan.device != "cpu":
         return RunMemory(0)
-    size = size_of(placed.plan, placed.task)
-    return run_memory(size, placed.plan.model, placed.plan.method.config)
+    plan = placed.plan
+    return run_memory(placed.size, plan.model, plan.method.config, plan.method.predictors)
 
 
 def check_run(placed: PlacedPlan, room: Room | None) -> None:
@@ -45,7 +45,7 @@ def check_run(placed: PlacedPlan, room: Room | None) -> None:
 
 def _remedy(placed: PlacedPlan, room: Room) -> str:
     """Mini-batches or the widest model that fits, if either does."""
-    spec, size = placed.plan.model, size_of(placed.plan, placed.task)
+    spec = placed.plan.model
     if placed.plan.training.batch_size is None:
         with contextlib.suppress(ConfigError):
             found = automatic_batching(placed.plan, placed.task, room)
@@ -57,7 +57,8 @@ def _remedy(placed: PlacedPlan, room: Room) -> str:
         hidden = spec.config.hidden // 2
         while hidden >= _LEAST_HIDDEN:
             narrow = spec.with_config(dataclasses.replace(spec.config, hidden=hidden))
-            fitting = run_memory(size, narrow, placed.plan.method.config).least
+            method = placed.plan.method
+            fitting = run_memory(placed.size, narrow, method.config, method.predictors).least
             if fitting <= room.free:
                 return f"hidden={hidden} would fit."
             hidden //= 2

@@ -47,3 +47,13 @@ class TimeLeft:
         if seconds < 100:
             return f", about {seconds:.0f} s left"
         return f", about {seconds / 60:.0f} min left"
+
+
+def preparing(title: str) -> Callable[[float], str]:
+    """A function from the share of a method's preparation that is done to a few words.
+
+    Args:
+        title: The method.
+    """
+    remaining = TimeLeft()
+    return lambda share: f"preparing {title}: {share:.0%}{remaining.words(share)}"

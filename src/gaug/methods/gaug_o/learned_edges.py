@@ -14,7 +14,7 @@ from gaug.graph.adjacency import Adjacency
 from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.edge_sampling import sample_blocked, sample_dense, sample_sparse
-from gaug.methods.gaug_o.memory import SUMMED_EDGE, check_sample
+from gaug.methods.gaug_o.memory import SUMMED_EDGE, SampleRoom
 from gaug.methods.gaug_o.sampled_adjacency import Interpolated
 from gaug.methods.gaug_o.sampling_cap import added_limit, capped_scale, score_sums
 
@@ -93,13 +93,20 @@ class LearnedEdges:
         )
         return torch.where(ordered[0] == ordered[1], 0.0, p.clamp(0, 1))
 
-    def sample(self, seed: int) -> Adjacency:
-        """A graph that is differentiable in the embeddings."""
+    def sample(self, seed: int, room: SampleRoom | None = None) -> Adjacency:
+        """A graph that is differentiable in the embeddings.
+
+        Args:
+            seed: Seed of the draw.
+            room: The memory for it and for those before it; by default what is free.
+        """
         if self.weigh_all:
             return Interpolated(self.prepared, self.original, self.distribution)
         expected = self._expected_edges()
         if expected is not None:
-            check_sample(expected, self.original.num_nodes, self.edge_bytes)
+            (room or SampleRoom()).check(
+                expected, self.original.num_nodes, self.edge_bytes, self.engine
+            )
         drawn_from = self.prepared, self.original, self.distribution, seed
         if self.engine == "sparse":
             return sample_sparse(*drawn_from, scale=self.scale, columns=self.columns)
