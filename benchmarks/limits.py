@@ -1,8 +1,8 @@
 """Runs under a hard limit of memory: each must fit or be refused, and none may be killed.
 
-Run as ``python -m benchmarks.limits [SIZE …] [--nodes N …]``, for example ``1GB 2GB``. Each case runs in its own
-process, whose private memory the system limits (``RLIMIT_DATA``), and prints whether it ran, with
-its peak, or was refused, with the message. Linux only.
+Run as ``python -m benchmarks.limits [SIZE …] [--nodes N …]``, for example ``1GB 2GB``. Each case is
+run in its own process, whose private memory the system limits (``RLIMIT_DATA``), and prints whether
+it ran, with its peak, or was refused, with the message. Linux only.
 """
 
 from __future__ import annotations

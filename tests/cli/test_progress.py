@@ -33,7 +33,8 @@ def test_without_a_terminal_it_prints_a_line_now_and_then(clock, capsys):
         clock.now += 60
         move(1.5)
         move(1.6)
-        assert capsys.readouterr().err == "karate, gcn: 1 of 4 runs\n"
+        # One run in a minute, and 2.5 are left.
+        assert capsys.readouterr().err == "karate, gcn: 1 of 4 runs, about 2 min left\n"
         clock.now += 60
         move(4)
         assert capsys.readouterr().err == "karate, gcn: 4 of 4 runs\n"

@@ -209,10 +209,8 @@ def test_dense_features_count_by_their_entries() -> None:
 def test_ranking_grows_with_the_edges_and_with_the_width_of_the_predictor() -> None:
     denser = dataclasses.replace(SIZE, pairs=2 * SIZE.pairs)
     assert ranking_memory(SIZE) < ranking_memory(denser)
-    sizes = [
-        memory_of(method="gaug-m", predictor="vgae", **settings).prepare
-        for settings in ({}, {"predictor_hidden": 256}, {"embedding": 256})
-    ]
+    wider: list[dict[str, Any]] = [{}, {"predictor_hidden": 256}, {"embedding": 256}]
+    sizes = [memory_of(method="gaug-m", predictor="vgae", **settings).prepare for settings in wider]
     assert sizes == sorted(sizes)
     assert len(set(sizes)) == 3
 

@@ -139,6 +139,9 @@ METHODS = {
     "gaug-o, vgae": lambda: GAugO(
         pretrain_predictor_epochs=3, pretrain_classifier_epochs=2, edge_model="vgae"
     ),
+    "gaug-o, sparse": lambda: GAugO(
+        pretrain_predictor_epochs=3, pretrain_classifier_epochs=2, engine="sparse"
+    ),
     "gaug-o, random": lambda: GAugO(variant="random", pretrain_classifier_epochs=2),
 }
 

@@ -45,6 +45,9 @@ METHODS: dict[str, Any] = {
     "gaug-o": lambda: GAugO(
         pretrain_predictor_epochs=4, pretrain_classifier_epochs=3, warmup=2.0, edge_model="vgae"
     ),
+    "gaug-o, sparse": lambda: GAugO(
+        pretrain_predictor_epochs=4, pretrain_classifier_epochs=3, engine="sparse"
+    ),
 }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gaug.edge_predictors.config import GAEConfig, PredictorConfig, VGAEConfig
+from gaug.graph.attention import HEADS_TOGETHER
 from gaug.methods.adaedge.config import AdaEdgeConfig
 from gaug.methods.bgcn.config import BGCNConfig
 from gaug.methods.dropedge.config import DropEdgeConfig
@@ -180,6 +181,8 @@ def _inference(size: GraphSize, model: ModelSpec) -> float:
     # All layers of a JK-Net, and the same side by side.
     copies = _INFERENCE_COPIES + (2 * layers if isinstance(config, JKNetConfig) else 0)
     heads = config.heads if isinstance(config, GATConfig) else 0
+    if heads * size.entries > HEADS_TOGETHER:
+        heads = 1  # one after the other
     return 4 * width * copies * size.nodes + _HEAD_OF_ENTRY * heads * size.entries
 
 

@@ -193,5 +193,5 @@ def _lay_out(prepared: PreparedRuns) -> None:
     """Normalize the graph for the model once, here, so that workers share it."""
     task = prepared.task
     with torch.random.fork_rng(devices=[]), torch.no_grad():
-        model = prepared.build_model().to(task.labels.device)
+        model = prepared.build_model().to(task.labels.device).eval()
         apply_model(model, task.features, task.adjacency)

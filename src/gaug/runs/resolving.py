@@ -53,7 +53,7 @@ def automatic_batching(plan: Plan, task: Task, room: Room | None = None) -> Batc
         return Batching(
             whole,
             f"batch_size=auto trains on the whole graph: a run takes about {size_text(needed)}, and"
-            f" {room}.",
+            f" {room}. To repeat or resume it, set batch_size=none.",
         )
     most = min(_LARGEST_BATCH, 1 << (task.train.numel().bit_length() - 1))
     smallest = size = min(_SMALLEST_BATCH, most)
@@ -67,7 +67,8 @@ def automatic_batching(plan: Plan, task: Task, room: Room | None = None) -> Batc
         found = Batching(
             batched,
             f"batch_size=auto is {size:,}, which takes about {size_text(taken)}: the whole graph"
-            f" would take about {size_text(needed)}, and {room}.",
+            f" would take about {size_text(needed)}, and {room}. To repeat or resume it, set"
+            f" batch_size={size}.",
         )
         size *= 2
     if found is not None:

@@ -39,7 +39,8 @@ class RunResult:
         run: The method's side of the run, for what a method can be asked after training.
         history: One row an epoch, where asked. Where a node has one class, it counts the edges
             that the epoch trained on, within a class and between classes by the labels of all
-            nodes; the method does not see these numbers.
+            nodes; the method does not see these numbers. Mini-batches overlap: an edge counts in
+            each that has it.
         warning: Why training stopped early or what the method has to say, if something is wrong.
         earlier_seconds: How long it had trained before an interruption that it went on from.
     """
