@@ -26,6 +26,8 @@ from gaug.methods.gaug_o.memory import SampleRoom, check_settings, edge_bytes
 from gaug.methods.gaug_o.method import GAugO
 from gaug.models.spec import ModelSpec
 from gaug.pairs.tiles import TILE
+from gaug.training.run import PreparedRuns
+from gaug.training.task import Task
 
 Free = Callable[[float], None]
 
@@ -169,10 +171,11 @@ def test_training_stops_with_the_figures_where_samples_grow_too_large(
         "pretrain_classifier_epochs": 2,
     }
     method = GAugO(model=model, alpha=0.3, **short)
+    runs = PreparedRuns.prepare(Task.of(split), method.model, method, method.training)
     # The graph itself has 150 edges, of which 105 are kept on average.
     free(100 * edge_bytes(method.model))
     with pytest.raises(ConfigError, match=r"A sampled graph of about \d+ edges needs"):
-        method.fit(split)
+        runs.train(0)
 
 
 class Largest(TorchDispatchMode):

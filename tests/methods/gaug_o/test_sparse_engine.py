@@ -271,11 +271,16 @@ def test_a_run_tells_once_that_added_edges_were_limited() -> None:
     assert "limited to 5 added edges on average" in words[0]
 
 
-def test_the_limit_of_a_batch_is_told_as_a_multiple_of_its_edges() -> None:
-    """Whichever batch reached it first: its own number of edges says nothing."""
-    method = GAugO(engine="sparse", alpha=0.9, batch_size=4, edge_learning_rate=1e-9, **SHORT)
-    with pytest.warns(UserWarning, match="limited to four added edges for each edge of the graph"):
-        method.fit(graph_to_learn())
+def test_the_default_limit_is_told_as_a_multiple_of_the_edges() -> None:
+    """The number of edges of the batch that reached it first says nothing."""
+    notes = {
+        LearnedEdges.of(GAugOConfig(alpha=1.0, engine="sparse"), torch.ones(size, 1), graph).note
+        for size in (100, 200)
+        for graph in [Adjacency.of_pairs(torch.tensor([[0, 1], [1, 2]]), size)]
+    }
+    (note,) = notes
+    assert note is not None
+    assert "limited to four added edges for each edge of the graph on average" in note
 
 
 @pytest.mark.parametrize("given", ["max_sampled_edges=7", "sampled_pairs=7"])
