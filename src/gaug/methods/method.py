@@ -20,15 +20,18 @@ from gaug.data.fitting_split import with_fitting_masks
 from gaug.edge_predictors.config import PredictorConfig
 from gaug.errors import ConfigError
 from gaug.graph.fingerprint import graph_hash
+from gaug.memory import check_fits, reusing
 from gaug.methods.trained import Trained, summary_of
 from gaug.models.spec import Model, ModelSpec
 from gaug.provenance import software_versions
 from gaug.training.checkpoint import SECONDS_BETWEEN, Checkpoint
 from gaug.training.config import MethodConfig, TrainingConfig
+from gaug.training.graph_size import GraphSize
 from gaug.training.hooks import Augmentation
-from gaug.training.progress import OnProgress
+from gaug.training.progress import OnProgress, Progress, preparing
 from gaug.training.run import PreparedRuns, computing_threads
 from gaug.training.task import Task
+from gaug.training.user_code import user_code_fingerprint
 
 C = TypeVar("C", bound=MethodConfig)
 K = TypeVar("K", bound=NodeClassifier, default=NodeClassifier)
@@ -181,11 +184,24 @@ class Method(Augmentation, Generic[C, K]):
         info.check(task.adjacency.num_nodes, task.num_classes, task.in_features)
         method = copy.copy(self)
         method.config = cast("C", self.config.resolved(task.adjacency.num_nodes))
-        with computing_threads(threads):
+        checkpoint = None if saving is None else self._checkpoint(task, split, threads, saving)
+        needed = self._check_memory(task, method.config)
+        words = preparing(getattr(method.config, "title", method.config.name))
+
+        def on_share(share: float) -> None:
+            if on_progress is not None:
+                on_progress(Progress(0, words(share)))
+
+        with computing_threads(threads), reusing(needed):
             runs = PreparedRuns.prepare(
-                task, self.model, method, self.training, seed=self.seed, threads=threads
+                task,
+                self.model,
+                method,
+                self.training,
+                seed=self.seed,
+                threads=threads,
+                on_share=on_share,
             )
-            checkpoint = None if saving is None else self._checkpoint(task, split, threads, saving)
             result = runs.train(0, on_progress=on_progress, checkpoint=checkpoint)
         if checkpoint is not None:
             checkpoint.remove()
@@ -193,14 +209,33 @@ class Method(Augmentation, Generic[C, K]):
             warnings.warn(result.warning, stacklevel=3)
         return Trained(task, method, result, summary_of(valid, task, result, info, self.seed))
 
+    def _check_memory(self, task: Task, config: MethodConfig) -> int:
+        """Raise if a fit does not fit into memory; returns the bytes that it takes, about."""
+        if task.labels.device.type != "cpu":
+            return 0
+        from gaug.methods.run_memory import run_memory
+
+        size = GraphSize.in_training(task, self.model, self.training)
+        memory = run_memory(size, self.model, config, self.predictors)
+        check_fits(
+            memory.least,
+            f"A fit of {self.model.name}, {config.name}",
+            "Set a smaller batch_size, fanout or hidden, or use a machine with more memory.",
+            num_nodes=size.nodes,
+        )
+        return memory.peak
+
     def _checkpoint(
         self, task: Task, split: Data, threads: int, saving: tuple[Path, float]
     ) -> Checkpoint:
-        """The checkpoint of a fit, which belongs to its graph, split and settings."""
+        """The checkpoint of a fit, which belongs to its graph, split, settings and code."""
         digest = hashlib.sha256(graph_hash(split).encode())
         for nodes in (task.train, task.val):
             digest.update(nodes.cpu().numpy().tobytes())
-        facts = (self, self.seed, threads, software_versions()["gaug"])
+        own = self.is_custom or type(self).__module__.partition(".")[0] != "gaug"
+        parts = [part for part in (self if own else None, self.model.factory) if part is not None]
+        code = user_code_fingerprint(*parts) if parts else None
+        facts = (self, self.seed, threads, software_versions()["gaug"], code)
         digest.update(repr(facts).encode())
         return Checkpoint(saving[0], digest.hexdigest(), saving[1])
 

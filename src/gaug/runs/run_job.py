@@ -61,7 +61,7 @@ class RunJob:
             "test_predictions": pack_predictions(result.test_predictions) if hidden else None,
             "best_epoch": result.best_epoch,
             "epochs": result.epochs,
-            "seconds": cost.seconds,
+            "seconds": result.earlier_seconds + cost.seconds,
             "peak_memory_mb": cost.peak_memory_mb,
             "history": _finite(result.history) if self.keep_history else None,
             "warning": result.warning and result.warning[:_LONGEST_WARNING],

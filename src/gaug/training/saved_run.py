@@ -50,6 +50,7 @@ def pack(trainer: Trainer, stage: Stage) -> dict[str, Any] | None:
         "history": trainer.history,
         "epochs": trainer.epochs,
         "own_epochs": trainer.own_epochs,
+        "seconds": trainer.seconds,
         "random": _random_state(trainer),
     }
     return {**state, "graphs": graphs.saved}
@@ -75,6 +76,7 @@ def unpack(trainer: Trainer, state: dict[str, Any]) -> Stage:
         )
     trainer.history = state["history"]
     trainer.epochs, trainer.own_epochs = state["epochs"], state["own_epochs"]
+    trainer.earlier_seconds = state["seconds"]
     current, number = _unpacked_round(state["round"], graphs), state["number"]
     trainer.rounds = number + 1
     optimizer = None
