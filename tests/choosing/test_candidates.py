@@ -14,6 +14,7 @@ from gaug.choosing.candidates import (
     NONE,
     SMOOTHED,
     Candidate,
+    built_upon,
     compares_nodes,
     joined,
     unsuitable,
@@ -36,7 +37,9 @@ def cliques(two_cliques: Data) -> Data:
     return two_cliques
 
 
-@pytest.mark.parametrize("candidate", [NONE, *CANDIDATES], ids=str)
+@pytest.mark.parametrize(
+    "candidate", [NONE, *CANDIDATES, *variants(FEATURES), *built_upon(FEATURES)], ids=str
+)
 def test_the_settings_by_which_it_is_called_mean_the_same(candidate):
     plan = Plan.of("karate", method=candidate.config.name, settings=candidate.changed)
     assert plan.method == candidate.trial(PLAN).plan.method
@@ -100,6 +103,20 @@ def test_around_a_predictor_the_shares_of_edges_vary():
         assert variant.config.predictor == "features"
         assert variant.config.add_fraction + variant.config.remove_fraction > 0
     assert variants(DROPEDGE) == []
+
+
+def test_a_second_round_and_stacks_build_upon_a_changed_graph():
+    upon = built_upon(FEATURES)
+    assert {candidate.config.name for candidate in upon} == {
+        "gaug-m",
+        "gaug-m+dropedge",
+        "gaug-m+gaug-o",
+    }
+    for candidate in upon:
+        first = getattr(candidate.config, "changing", candidate.config)
+        assert first.predictor == "features"
+        assert (first.add_fraction, first.remove_fraction) == (0.5, 0.3)
+    assert built_upon(DROPEDGE) == []
 
 
 def test_two_predictors_are_added_up():

@@ -89,6 +89,8 @@ def test_around_the_leaders_other_shares_of_edges_are_tried(data, scored):
     assert {str(candidate) for candidate in CANDIDATES} <= names
     assert any("features+smoothed" in name for name in names)
     assert sum("predictor=features " in name for name in names) > 5
+    assert any(name.startswith("gaug-m+dropedge") for name in names)
+    assert any("rounds=2" in name for name in names)
 
 
 def test_when_the_time_is_over_what_was_finished_counts(data, scored, monkeypatch):

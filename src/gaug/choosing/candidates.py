@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from gaug.choosing.trial import Trial
 from gaug.edge_predictors.config import GAEConfig
@@ -14,6 +14,7 @@ from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.methods.gaug_m.config import GAugMConfig
 from gaug.methods.gaug_o.config import GAugOConfig
 from gaug.methods.none.config import NoAugmentationConfig
+from gaug.methods.stack.config import StackConfig, stack_config
 from gaug.models.base import Features
 from gaug.runs.plan import Plan
 from gaug.training.config import MethodConfig, TrainingConfig
@@ -51,23 +52,26 @@ class Candidate:
     def least_seconds(self, num_nodes: int, training: TrainingConfig) -> float:
         """Lower bound of the time of a trial, from the number of node pairs it processes."""
         pairs = num_nodes * (num_nodes - 1) / 2
-        return self._passes(num_nodes, training) * pairs / _PAIRS_PER_SECOND
-
-    def _passes(self, num_nodes: int, training: TrainingConfig) -> int:
-        """Minimum number of passes over all pairs of nodes, in the first run."""
-        match self.config:
-            case GAugMConfig():
-                learned = self.config.predictor_configs().keys() & {"gae", "vgae"}
-                exact = num_nodes <= EXACT_UP_TO
-                return GAEConfig().predictor_epochs if learned and exact else 1
-            case GAugOConfig() if self.config.resolved(num_nodes).engine != "sparse":
-                # With patience, there may be as few epochs as this.
-                joint = min(training.epochs, training.patience or training.epochs)
-                return self.config.pretrain_predictor_epochs + joint
-        return 0
+        return _passes(self.config, num_nodes, training) * pairs / _PAIRS_PER_SECOND
 
     def __str__(self) -> str:
         return " ".join([self.config.name, *self.changed])
+
+
+def _passes(config: MethodConfig, num_nodes: int, training: TrainingConfig) -> int:
+    """Minimum number of passes over all pairs of nodes, in the first run."""
+    match config:
+        case GAugMConfig():
+            learned = config.predictor_configs().keys() & {"gae", "vgae"}
+            exact = num_nodes <= EXACT_UP_TO
+            return GAEConfig().predictor_epochs if learned and exact else 1
+        case GAugOConfig() if config.resolved(num_nodes).engine != "sparse":
+            # With patience, there may be as few epochs as this.
+            joint = min(training.epochs, training.patience or training.epochs)
+            return config.pretrain_predictor_epochs + joint
+        case StackConfig():
+            return sum(_passes(part, num_nodes, training) for part in config.parts)
+    return 0
 
 
 def _mended(
@@ -118,6 +122,17 @@ def variants(candidate: Candidate) -> list[Candidate]:
     return [variant for variant in made if variant.config != config]
 
 
+def built_upon(candidate: Candidate) -> list[Candidate]:
+    """A second round of GAug-M, and methods that vary its graph in each epoch."""
+    config = candidate.config
+    if not isinstance(config, GAugMConfig):
+        return []
+    again = [replace(config, rounds=2), replace(config, rounds=2, second_remove_fraction=0.6)]
+    upper = (DropEdgeConfig(drop_fraction=0.2), DropEdgeConfig(), GAugOConfig())
+    made = [*again, *(stack_config(config, varying) for varying in upper)]
+    return [Candidate(one) for one in made]
+
+
 def joined(one: Candidate, other: Candidate) -> list[Candidate]:
     """The sum of two predictors, with the larger shares of both."""
     first, second = one.config, other.config
@@ -140,7 +155,7 @@ def unsuitable(candidate: Candidate, task: Task) -> str | None:
     compares = isinstance(config, GAugMConfig) and "features" in config.predictor_configs()
     if compares and not compares_nodes(task.features):
         return "no two nodes have a feature in common, or all have the same ones"
-    if candidate is GAUG_O and task.adjacency.weight is not None:
+    if "gaug-o" in config.name and task.adjacency.weight is not None:
         return "GAug-O does not support edge weights"
     return None
 

@@ -1,9 +1,10 @@
 """A race of candidates: short looks at all of them, more runs for the better ones.
 
 All candidates get one run. Around the leaders, other shares of edges and sums of predictors get
-one, too. Then the better half goes on with another run each, until a few finalists are left
-(successive halving). The best of many is best partly by luck, so the finalists run again with new
-seeds, and these runs decide. The race ends when the time is up or the choice is clear.
+one, too, and so does what builds upon them: a second round of GAug-M, and stacks. Then the better
+half goes on with another run each, until a few finalists are left (successive halving). The best of
+many is best partly by luck, so the finalists run again with new seeds, and these runs decide. The
+race ends when the time is up or the choice is clear.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 
-from gaug.choosing.candidates import CANDIDATES, NONE, Candidate, joined, unsuitable, variants
+from gaug.choosing.candidates import (
+    CANDIDATES,
+    NONE,
+    Candidate,
+    built_upon,
+    joined,
+    unsuitable,
+    variants,
+)
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import TrialRunner
 from gaug.choosing.trial import Trial
@@ -26,7 +35,7 @@ FINALISTS = 3
 #: Runs of a finalist with new seeds, and more of them while the choice is not clear.
 CONFIRMING, MORE = 5, 5
 # Share of the time after which each part of the race ends.
-_LOOKS, _VARIANTS, _HALVING = 0.45, 0.6, 0.75
+_LOOKS, _VARIANTS, _STACKS, _HALVING = 0.4, 0.55, 0.65, 0.75
 #: The shares of the time at which a part of the race begins and ends.
 Part = tuple[float, float]
 # Candidates around which others are tried.
@@ -97,7 +106,8 @@ class _Race:
         self.plain = self.runner.run_one(self.plain, runs=[0])
         self._look(candidates, (0.0, _LOOKS))
         self._look(self._around_leaders(), (_LOOKS, _VARIANTS))
-        self._halve((_VARIANTS, _HALVING))
+        self._look(self._upon_leaders(), (_VARIANTS, _STACKS))
+        self._halve((_STACKS, _HALVING))
         self._confirm((_HALVING, 1.0))
         self.on_progress(1.0)
 
@@ -121,9 +131,16 @@ class _Race:
                 self.left_out[trial.name] = dataclasses.replace(trial, failure=reason)
         self._run(field, [0], part)
 
+    def _leaders(self) -> list[Candidate]:
+        return [self.candidates[trial.name] for trial in self._ranked()[:_LEADERS]]
+
+    def _upon_leaders(self) -> list[Candidate]:
+        """A second round for each, and methods on top of it."""
+        return [upper for leader in self._leaders() for upper in built_upon(leader)]
+
     def _around_leaders(self) -> list[Candidate]:
         """The sum of the two best predictors, and other shares of edges for each."""
-        leaders = [self.candidates[trial.name] for trial in self._ranked()[:_LEADERS]]
+        leaders = self._leaders()
         around = joined(*leaders) if len(leaders) == _LEADERS else []
         return [*around, *(variant for leader in leaders for variant in variants(leader))]
 
