@@ -210,10 +210,11 @@ def test_the_scale_is_saved_with_the_weights_and_used_on_another_graph() -> None
     fitted = fit(GAE(GAEConfig(predictor_epochs=30)), data)
     loaded = GAE(fitted.config)
     loaded.restore(fitted.learned())
-    torch.testing.assert_close(fitted.adapted(data).embeddings_, fitted.embeddings_)
-    again = loaded.adapted(data)
+    again, kept = loaded.adapted(data), fitted.adapted(data)
     assert isinstance(again, GAE)
-    assert torch.equal(again.embeddings_, fitted.adapted(data).embeddings_)
+    assert isinstance(kept, GAE)
+    torch.testing.assert_close(kept.embeddings_, fitted.embeddings_)
+    assert torch.equal(again.embeddings_, kept.embeddings_)
 
 
 def test_one_that_cannot_learn_says_so(data: Data) -> None:
