@@ -22,6 +22,7 @@ from gaug.choosing.candidates import (
 )
 from gaug.edge_predictors.registry import PREDICTORS
 from gaug.methods.gaug_m.config import GAugMConfig
+from gaug.methods.stack.config import StackConfig
 from gaug.models.base import as_features
 from gaug.runs.plan import Plan
 from gaug.training.config import TrainingConfig
@@ -113,7 +114,9 @@ def test_a_second_round_and_stacks_build_upon_a_changed_graph():
         "gaug-m+gaug-o",
     }
     for candidate in upon:
-        first = getattr(candidate.config, "changing", candidate.config)
+        config = candidate.config
+        first = config.changing if isinstance(config, StackConfig) else config
+        assert isinstance(first, GAugMConfig)
         assert first.predictor == "features"
         assert (first.add_fraction, first.remove_fraction) == (0.5, 0.3)
     assert built_upon(DROPEDGE) == []

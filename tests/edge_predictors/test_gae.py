@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import pytest
 import torch
+from torch import Tensor
 from torch.distributions import Normal
 from torch.distributions import kl_divergence as torch_kl
 from torch_geometric.data import Data
 
 from gaug.data.catalog.loading import load_graph
 from gaug.data.synthetic import SyntheticConfig, planted_graph
+from gaug.edge_predictors.autoencoder import kl_divergence, train_autoencoder
 from gaug.edge_predictors.config import GAEConfig, VGAEConfig
 from gaug.edge_predictors.evaluation import evaluate_links, random_pairs, roc_auc
-from gaug.edge_predictors.gae import GAE, VGAE, kl_divergence, train_autoencoder
+from gaug.edge_predictors.gae import GAE, VGAE
 from gaug.errors import ConfigError, TrainingError
 from gaug.graph.edges import undirected_pairs
 from gaug.graph.homophily import edge_homophily
+from gaug.graph.valid import standardize
+from gaug.methods.gaug_m.method import GAugM
 from gaug.pairs.inner_product import InnerProductScores
+from tests.known import known
 
 KINDS: dict[str, tuple[type[GAE], type[GAEConfig]]] = {
     "gae": (GAE, GAEConfig),
@@ -122,8 +128,8 @@ def test_a_mini_batch_of_the_whole_graph_is_full_batch_training(
     data = planted_graph(SyntheticConfig(num_nodes=80, num_classes=2, degree=10.0))
     plain = config_type(predictor_epochs=10)
     batched = dataclasses.replace(plain, predictor_batch_size=80)
-    first, _ = train_autoencoder(data, plain, 0)
-    second, _ = train_autoencoder(data, batched, 0)
+    first = train_autoencoder(data, plain, 0).embeddings
+    second = train_autoencoder(data, batched, 0).embeddings
     torch.testing.assert_close(first, second)
 
 
@@ -136,13 +142,12 @@ def test_mini_batches_learn_to_tell_edges_from_other_pairs(
     config = config_type(
         predictor_epochs=12, predictor_batch_size=50, predictor_fanout=5, edge_loss=edge_loss
     )
-    embeddings, _ = train_autoencoder(data, config, 0)
+    embeddings = train_autoencoder(data, config, 0).embeddings
     scores = InnerProductScores(embeddings)
     edges = undirected_pairs(data.edge_index)
     others = random_pairs(600, edges.size(1), torch.Generator().manual_seed(1))
     assert roc_auc(scores.edge_logits(edges), scores.edge_logits(others)) > 0.75
-    again, _ = train_autoencoder(data, config, 0)
-    assert torch.equal(embeddings, again)
+    assert torch.equal(embeddings, train_autoencoder(data, config, 0).embeddings)
 
 
 def test_a_fanout_without_batches_is_refused() -> None:
@@ -154,3 +159,73 @@ def test_a_batch_larger_than_the_graph_is_refused() -> None:
     data = planted_graph(SyntheticConfig(num_nodes=80, num_classes=2, degree=10.0))
     with pytest.raises(ConfigError, match="at most the number of nodes, 80, got 81"):
         train_autoencoder(data, GAEConfig(predictor_batch_size=81), 0)
+
+
+def shop(num_nodes: int = 400, num_features: int = 300) -> Data:
+    """A graph as of things bought together: binary features, a third of them set, not scaled."""
+    generator, num_classes = torch.Generator().manual_seed(0), 4
+    label = torch.arange(num_nodes) % num_classes
+    shares = 0.35 + 0.25 * torch.randn(num_classes, num_features, generator=generator)
+    x = (torch.rand(num_nodes, num_features, generator=generator) < shares[label]).float()
+    ends = torch.randint(num_nodes, (2, 15 * num_nodes), generator=generator)
+    kept = (label[ends[0]] == label[ends[1]]) | (
+        torch.rand(15 * num_nodes, generator=generator) < 0.05
+    )
+    valid, _ = standardize(Data(x=x, edge_index=ends[:, kept], y=label))
+    return valid
+
+
+def auc_of(predictor: GAE) -> float:
+    edges = predictor.edges_
+    others = random_pairs(predictor.num_nodes_, edges.size(1), torch.Generator().manual_seed(1))
+    return roc_auc(predictor.edge_logits(edges), predictor.edge_logits(others))
+
+
+def with_features(data: Data, x: Tensor) -> Data:
+    other = copy.copy(data)
+    other.x = x
+    return other
+
+
+def test_features_that_make_all_embeddings_equal_are_scaled() -> None:
+    data = shop()
+    fitted = fit(GAE(GAEConfig(predictor_epochs=30)), data)
+    assert fitted.encoder_.input_scale is not None
+    assert fitted.flaw_ is None
+    assert auc_of(fitted) > 0.75
+    assert torch.equal(fitted.embeddings_, fit(GAE(fitted.config), data).embeddings_)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [1e-3, 1e-1, 1e1, 1e3])
+def test_it_learns_whatever_the_scale_of_the_features(kind: str, size: float, data: Data) -> None:
+    predictor, config = KINDS[kind]
+    x = data.x.to_dense() * size
+    fitted = fit(predictor(config(predictor_epochs=150)), with_features(data, x))
+    assert auc_of(fitted) > 0.7
+
+
+def test_what_learns_from_the_features_as_they_are_is_left_alone(data: Data) -> None:
+    fitted = fit(GAE(GAEConfig(predictor_epochs=20)), data)
+    assert fitted.encoder_.input_scale is None
+    assert set(fitted.learned()) == {"first.weight", "first.bias", "mean.weight", "mean.bias"}
+
+
+def test_the_scale_is_saved_with_the_weights_and_used_on_another_graph() -> None:
+    data = shop()
+    fitted = fit(GAE(GAEConfig(predictor_epochs=30)), data)
+    loaded = GAE(fitted.config)
+    loaded.restore(fitted.learned())
+    again, kept = loaded.adapted(data), fitted.adapted(data)
+    assert isinstance(again, GAE)
+    assert isinstance(kept, GAE)
+    torch.testing.assert_close(kept.embeddings_, fitted.embeddings_)
+    assert torch.equal(again.embeddings_, kept.embeddings_)
+
+
+def test_one_that_cannot_learn_says_so(data: Data) -> None:
+    blank = with_features(data, torch.zeros(200, 4))
+    assert "gae has learned nothing" in known(fit(GAE(GAEConfig(predictor_epochs=5)), blank).flaw_)
+    method = GAugM(add_fraction=0.1, remove_fraction=0.0)
+    with pytest.warns(UserWarning, match="gae has learned nothing"):
+        method(blank)

@@ -15,7 +15,9 @@ from torch import Tensor
 
 from gaug.errors import DataError, TrainingError
 from gaug.memory import free_memory
-from gaug.pairs import ranking
+from gaug.pairs import best_pairs
+from gaug.pairs.distance import DistanceScores
+from gaug.pairs.hashing import pair_hash
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import (
     RankedPairs,
@@ -25,6 +27,7 @@ from gaug.pairs.ranking import (
     top_non_edges,
     top_non_edges_per_node,
 )
+from tests.tie_hash import tie_hash
 
 
 class DenseScores:
@@ -36,6 +39,9 @@ class DenseScores:
         self.matrix = matrix
 
     def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        return self.matrix[start:stop, first_column:]
+
+    def exact_rows(self, start: int, stop: int, first_column: int) -> Tensor:
         return self.matrix[start:stop, first_column:]
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
@@ -88,7 +94,7 @@ def test_top_non_edges_are_those_of_a_full_sort(
     matrix, edges = tied_scores(num_nodes, seed), random_edges(num_nodes, density, seed)
     free = non_edges(num_nodes, edges)
     count = round(share * len(free))
-    expected = sorted(free, key=lambda pair: (-matrix[pair].item(), pair))[:count]
+    expected = sorted(free, key=lambda pair: (-matrix[pair].item(), tie_hash(pair)))[:count]
     ranked = top_non_edges(kind(matrix), edges, num_nodes, count, block_elements=block)
     assert as_list(ranked.pairs) == expected
     assert ranked.logits.tolist() == [matrix[pair].item() for pair in expected]
@@ -107,8 +113,8 @@ def test_per_node_offers_follow_the_rounds(
     partners = {
         u: [
             v
-            for _, v in sorted(
-                (-matrix[u, v].item(), v)
+            for *_, v in sorted(
+                (-matrix[u, v].item(), tie_hash((u, v)), v)
                 for v in range(num_nodes)
                 if (min(u, v), max(u, v)) in set(free) and u != v
             )
@@ -123,7 +129,7 @@ def test_per_node_offers_follow_the_rounds(
             if number < len(chosen)
         }
         fresh = offered - set(expected)
-        expected += sorted(fresh, key=lambda pair: (-matrix[pair].item(), pair))
+        expected += sorted(fresh, key=lambda pair: (-matrix[pair].item(), tie_hash(pair)))
     ranked = top_non_edges_per_node(kind(matrix), edges, num_nodes, count, block_elements=block)
     assert as_list(ranked.pairs) == expected[:count]
 
@@ -135,7 +141,9 @@ def test_bottom_edges_are_those_of_a_full_sort(
     num_nodes, density, seed, _ = case
     matrix, edges = tied_scores(num_nodes, seed), random_edges(num_nodes, density, seed)
     count = round(share * edges.size(1))
-    expected = sorted(as_list(edges), key=lambda pair: (matrix[pair].item(), pair))[:count]
+    expected = sorted(as_list(edges), key=lambda pair: (matrix[pair].item(), tie_hash(pair)))[
+        :count
+    ]
     ranked = bottom_edges(DenseScores(matrix), edges, num_nodes, count)
     assert as_list(ranked.pairs) == expected
 
@@ -156,41 +164,142 @@ def test_inner_products_rank_the_same_whatever_the_block(
     exact = (z.double() @ z.double().t()).float()
     expected = sorted(
         non_edges(num_nodes, edges),
-        key=lambda pair: (-scores.edge_logits(torch.tensor(pair)[:, None]).item(), pair),
+        key=lambda pair: (
+            -scores.edge_logits(torch.tensor(pair)[:, None]).item(),
+            tie_hash(pair),
+        ),
     )[:count]
     ranked = top_non_edges(scores, edges, num_nodes, count, block_elements=block)
     assert as_list(ranked.pairs) == expected
     torch.testing.assert_close(ranked.logits, exact[ranked.pairs[0], ranked.pairs[1]])
 
 
-@pytest.mark.parametrize("undecided", [1, 50, 10**6])
-@pytest.mark.parametrize("count", [1, 30, 300])
-def test_pairs_that_tie_up_to_rounding_are_not_all_held(
-    count: int, undecided: int, monkeypatch: pytest.MonkeyPatch
+class Counted:
+    """Counts the pairs that are scored one by one."""
+
+    def __init__(self, scores: InnerProductScores | DistanceScores) -> None:
+        self.scores, self.slack, self.num_scored = scores, scores.slack, 0
+        self.score_rows = scores.score_rows
+        one_by_one = scores.edge_logits
+
+        def counting(pairs: Tensor) -> Tensor:
+            self.num_scored += pairs.size(1)
+            return one_by_one(pairs)
+
+        # The exact rows score some of their pairs one by one, too.
+        scores.edge_logits = self.edge_logits = counting  # type: ignore[method-assign]
+        self.exact_rows = scores.exact_rows
+
+
+def embeddings_of(kind: str, num_nodes: int, width: int, seed: int) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    z = torch.randn(num_nodes, width, generator=generator)
+    groups = torch.randint(min(4, num_nodes), (num_nodes,), generator=generator)
+    lengths = 10 ** (12 * torch.rand(num_nodes, 1, generator=generator) - 6)
+    made: dict[str, Callable[[], Tensor]] = {
+        "zero": lambda: torch.zeros_like(z),
+        "equal": lambda: z[:1].expand_as(z),
+        "equal up to rounding": lambda: z[:1] * (1 + 1e-7 * z),
+        "four kinds": lambda: z[groups],
+        "four directions": lambda: z[groups] * lengths,
+        "lengths from 1e-6 to 1e6": lambda: z * lengths,
+        "signs": lambda: z.sign(),
+        "one column each": lambda: torch.eye(width)[groups % width] * lengths,
+    }
+    return made[kind]()
+
+
+KINDS = [
+    "zero",
+    "equal",
+    "equal up to rounding",
+    "four kinds",
+    "four directions",
+    "lengths from 1e-6 to 1e6",
+    "signs",
+    "one column each",
+]
+
+
+@pytest.mark.parametrize("scoring", [InnerProductScores, DistanceScores])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rank", [top_non_edges, top_non_edges_per_node])
+def test_ties_are_not_scored_one_by_one_whatever_the_embeddings(
+    rank: Callable[..., RankedPairs],
+    kind: str,
+    scoring: type[InnerProductScores | DistanceScores],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nodes of four kinds have only ten different scores, thousands of pairs each."""
-    monkeypatch.setattr(ranking, "_UNDECIDED", undecided)
-    generator = torch.Generator().manual_seed(0)
-    kinds = torch.randn(4, 6, generator=generator) / 3
-    scores = InnerProductScores(kinds[torch.randint(4, (200,), generator=generator)])
-    held = []
-    cut = ranking._BestPairs._cut
+    """At most the result, what may be undecided at once, and a small share of all pairs."""
+    num_nodes, count, undecided = 700, 2000, 500
+    monkeypatch.setattr(best_pairs, "_UNDECIDED", undecided)
+    z = embeddings_of(kind, num_nodes, 8, 0)
+    edges = random_edges(num_nodes, 0.01, 0)
+    scores = Counted(scoring(z))
+    block = 7000
+    found = rank(scores, edges, num_nodes, count, block_elements=block)
+    rounds = -(-2 * count // num_nodes)
+    num_pairs = num_nodes * num_nodes
+    if rank is top_non_edges:
+        most = 3 * max(count, undecided) + 16_384 + block + num_pairs // 2 // 64
+    else:
+        most = rounds * num_nodes + num_pairs // 64
+    assert scores.num_scored <= most + num_pairs // 100  # scores whose rounding is open
+    # Against scoring every pair.
+    pairs = torch.triu_indices(num_nodes, num_nodes, 1)
+    keys = pairs[0] * num_nodes + pairs[1]
+    pairs = pairs[:, ~torch.isin(keys, edges[0] * num_nodes + edges[1])]
+    exact = scoring(z).edge_logits(pairs)
+    hashes = pair_hash(*pairs.numpy())
+    order = np.lexsort((hashes, -exact.double().numpy()))
+    if rank is top_non_edges_per_node:
+        order = by_rounds(pairs.numpy(), order, num_nodes)
+    assert torch.equal(found.pairs, pairs[:, order[:count]])
+    assert torch.equal(found.logits, exact[order[:count]])
 
-    def watched(self: ranking._BestPairs) -> None:
-        cut(self)
-        held.append(self.keys.size)
 
-    monkeypatch.setattr(ranking._BestPairs, "_cut", watched)
-    edges = torch.tensor([[0, 3, 5], [1, 9, 6]])
-    found = top_non_edges(scores, edges, 200, count, block_elements=2000)
-    pairs = torch.triu_indices(200, 200, 1)
-    keys = pairs[0] * 200 + pairs[1]
-    free = ~torch.isin(keys, edges[0] * 200 + edges[1])
-    pairs, keys = pairs[:, free], keys[free]
-    exact = scores.edge_logits(pairs).double()
-    order = np.lexsort((keys.numpy(), -exact.numpy()))[:count]
-    assert torch.equal(found.pairs, pairs[:, order])
-    assert max(held) <= max(2 * count, undecided)
+def by_rounds(pairs: np.ndarray, order: np.ndarray, num_nodes: int) -> np.ndarray:
+    """The same order, sorted by the round in which either end offers the pair."""
+    offered = np.zeros(num_nodes, dtype=np.int64)
+    rounds = np.empty(order.size, dtype=np.int64)
+    for place, (u, v) in enumerate(pairs[:, order].T.tolist()):
+        rounds[place] = min(offered[u], offered[v])
+        offered[[u, v]] += 1
+    return order[np.argsort(rounds, kind="stable")]
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.sampled_from([InnerProductScores, DistanceScores]),
+    st.sampled_from(KINDS),
+    st.integers(2, 40),
+    st.integers(1, 20),
+    st.integers(0, 10_000),
+)
+def test_exact_rows_are_the_scores_of_single_pairs(
+    scoring: type[InnerProductScores | DistanceScores],
+    kind: str,
+    num_nodes: int,
+    width: int,
+    seed: int,
+) -> None:
+    scores = scoring(embeddings_of(kind, num_nodes, width, seed))
+    start, stop, first = num_nodes // 3, num_nodes // 3 + 1 + num_nodes // 2, num_nodes // 4
+    pairs = torch.cartesian_prod(torch.arange(start, stop), torch.arange(first, num_nodes)).t()
+    expected = scores.edge_logits(pairs).view(stop - start, num_nodes - first)
+    assert torch.equal(scores.exact_rows(start, stop, first), expected)
+
+
+@pytest.mark.parametrize("rank", [top_non_edges, top_non_edges_per_node])
+def test_in_a_graph_sorted_by_class_ties_go_to_all_classes(
+    rank: Callable[..., RankedPairs],
+) -> None:
+    """All scores are equal: the 300 pairs are a random sample of 19,900."""
+    nothing = torch.empty(2, 0, dtype=torch.long)
+    found = rank(DenseScores(torch.zeros(200, 200)), nothing, 200, 300)
+    ends = torch.bincount(found.pairs.flatten() // 50, minlength=4)
+    # 150 of 600 ends in each quarter of the nodes, +-10.6.
+    assert float((ends - 150).abs().max()) < 4 * 10.6
 
 
 def test_the_number_of_threads_does_not_change_a_ranking() -> None:
@@ -298,7 +407,7 @@ def test_a_block_is_a_few_rows_unless_memory_is_short(monkeypatch: pytest.Monkey
     assert default_block(100_000) == 16 * 100_000
     available = SimpleNamespace(available=300_000_000)  # of which 200 MB are left alone
     monkeypatch.setattr(psutil, "virtual_memory", lambda: available)
-    assert default_block(1_000_000) * 16 <= free_memory() / 8 < default_block(1_000_000) * 16 + 16
+    assert default_block(1_000_000) * 48 <= free_memory() / 8 < default_block(1_000_000) * 48 + 48
     available.available = 0
     assert default_block(1_000_000) == 1
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 from gaug.choosing.trial import Trial
+from gaug.edge_predictors.autoencoder import EXACT_UP_TO
 from gaug.edge_predictors.config import GAEConfig
-from gaug.edge_predictors.gae import EXACT_UP_TO
 from gaug.graph.matrices import to_scipy_features
 from gaug.graph.sparse import SparseMatrix
 from gaug.methods.adaedge.config import AdaEdgeConfig

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -94,7 +95,9 @@ def augment(
     method = plan.method.build(seed=seed)
     assert isinstance(method, GAugM)
     with run_progress(f"{name}: edge predictor", 100, quiet=quiet, unit="%") as move:
-        method.fit_predictor(data, on_share=lambda share: move(100 * share))
+        fitted = method.fit_predictor(data, on_share=lambda share: move(100 * share))
+    if fitted.predictor.flaw_ is not None:
+        print(f"gaug: {fitted.predictor.flaw_}", file=sys.stderr)
     with run_progress(f"{name}: all pairs", 100, quiet=quiet, unit="%") as move:
         found = method.find_change(data, on_share=lambda share: move(100 * share))
     better = found.change.apply(loaded.data)
@@ -141,8 +144,8 @@ def _print(summary: dict[str, Any], out: Path) -> None:
         console.print(f"{name}: {count:,} edges{words}")
         if tied > max(1, _MANY_TIES * count):
             console.print(
-                f"  {tied:,} of them have the same score, the last one that counted; node ids break"
-                " ties. This predictor may know too little about this graph."
+                f"  {tied:,} of them have the same score, the last one that counted; a hash of"
+                " the pair breaks ties. This predictor may know too little about this graph."
             )
     console.print(f"Written to {out}", markup=False, soft_wrap=True)
 

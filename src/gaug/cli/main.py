@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from gaug.cli.reproduce import reproduce
 from gaug.cli.search import search
 from gaug.cli.settings import settings
 from gaug.cli.train import train
+from gaug.cli.waiting import wait_briefly
 from gaug.errors import ConfigError, GaugError
 
 app = typer.Typer(
@@ -61,6 +63,7 @@ def _root(
 
 def main() -> None:
     """Run the program; print errors as one line, with a traceback only if --debug is given."""
+    wait_briefly(os.environ)
     try:
         app()
     except GaugError as error:

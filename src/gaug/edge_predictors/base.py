@@ -23,7 +23,7 @@ class EdgePredictor(ABC):
 
     A score is a logit or any other number that is higher for likelier edges; only the order counts.
     Subclasses must define `_learn` and `edge_logits`; `score_rows` uses these unless a class
-    overrides it with a faster method.
+    overrides it with a faster method. With a slack, `exact_rows` can be overridden, too.
 
     Args:
         config: Its settings.
@@ -33,6 +33,7 @@ class EdgePredictor(ABC):
         slack: See `gaug.pairs.scores.PairScores`.
         block_elements: Scores to compute at a time, if the usual number is not the fastest.
         looks_at_features: Whether the graph must have features.
+        flaw_: What is wrong with what it learned; None if nothing is known to be.
     """
 
     config_type: ClassVar[type[PredictorConfig]] = PredictorConfig
@@ -40,6 +41,7 @@ class EdgePredictor(ABC):
     slack: float = 0.0
     block_elements: int | None = None
     looks_at_features: bool = False
+    flaw_: str | None = None
 
     def __init__(self, config: PredictorConfig | None = None) -> None:
         if config is not None and not isinstance(config, self.config_type):
@@ -85,6 +87,12 @@ class EdgePredictor(ABC):
         columns = torch.arange(first_column, self.num_nodes_)
         pairs = torch.cartesian_prod(rows, columns).t()
         return self.edge_logits(pairs).view(rows.numel(), columns.numel())
+
+    def exact_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """The same, equal to the scores of `edge_logits` whatever the slack is."""
+        if self.slack == 0:
+            return self.score_rows(start, stop, first_column)
+        return EdgePredictor.score_rows(self, start, stop, first_column)
 
     def adapted(self, data: Data) -> EdgePredictor:
         """A copy that scores the pairs of another graph without fitting again.

@@ -75,6 +75,8 @@ class CombinedPredictor(EdgePredictor):
             scores = predictor.edge_logits(reference)
             self._scales.append(self._scale_type.of(scores))
         self.slack = self._total_slack()
+        flaws = [predictor.flaw_ for predictor in self.predictors if predictor.flaw_ is not None]
+        self.flaw_ = " ".join(flaws) or None
 
     @property
     def _scale_type(self) -> type[_Standard] | type[_Ranks]:
@@ -126,6 +128,12 @@ class CombinedPredictor(EdgePredictor):
         """Scores of nodes start to stop with all nodes from first_column.  [stop - start, …]"""
         return self._sum(
             [predictor.score_rows(start, stop, first_column) for predictor in self.predictors]
+        )
+
+    def exact_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """The same, equal to the scores of `edge_logits`.  [stop - start, …]"""
+        return self._sum(
+            [predictor.exact_rows(start, stop, first_column) for predictor in self.predictors]
         )
 
     def _sum(self, scores: list[Tensor]) -> Tensor:

@@ -14,6 +14,7 @@ from gaug.edge_predictors.base import EdgePredictor
 from gaug.edge_predictors.config import OmniscientConfig, PredictorConfig, RandomConfig
 from gaug.errors import ConfigError, DataError
 from gaug.graph.labels import is_multilabel
+from gaug.pairs.hashing import GOLDEN, mix
 from gaug.pairs.ranking import OnShare
 
 
@@ -84,10 +85,8 @@ class OmniscientPredictor(RandomPredictor):
 def hashed_uniform(pairs: Tensor, num_nodes: int, seed: int) -> Tensor:
     """A number in [0, 1) from each unordered pair and the seed.  [2, n] → [n]"""
     u, v = pairs.cpu().numpy().astype(np.uint64)
+    bits = np.minimum(u, v) * np.uint64(num_nodes) + np.maximum(u, v)
     with np.errstate(over="ignore"):  # arithmetic modulo 2^64 is intended
-        bits = np.minimum(u, v) * np.uint64(num_nodes) + np.maximum(u, v)
-        bits += np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
-        bits ^= bits >> np.uint64(31)
+        bits += np.uint64(seed + 1) * GOLDEN
+    bits = mix(bits)
     return torch.from_numpy(((bits >> np.uint64(40)).astype(np.float64) / 2**24).astype(np.float32))

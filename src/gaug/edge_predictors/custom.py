@@ -114,3 +114,9 @@ class CustomPredictor(EdgePredictor):
         if self._scores is not None:
             return self._scores.score_rows(start, stop, first_column)
         return super().score_rows(start, stop, first_column)
+
+    def exact_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """The same, equal to the scores of `edge_logits`.  [stop - start, …]"""
+        if self._scores is not None:
+            return self._scores.exact_rows(start, stop, first_column)
+        return super().exact_rows(start, stop, first_column)

@@ -65,6 +65,10 @@ class EmbeddingPredictor(EdgePredictor):
         """Scores of nodes start to stop with all nodes from first_column.  [stop - start, …]"""
         return self._scores.score_rows(start, stop, first_column)
 
+    def exact_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """The same, equal to the scores of `edge_logits`.  [stop - start, …]"""
+        return self._scores.exact_rows(start, stop, first_column)
+
 
 def embedding_scores(embeddings: Tensor, scoring: str) -> InnerProductScores | DistanceScores:
     """Scores of all pairs of embeddings, computed on demand.

@@ -16,6 +16,9 @@ from gaug.errors import DataError
 from gaug.graph.change import GraphChange, random_change
 from gaug.graph.edges import undirected_pairs
 
+# A predictor trained to separate edges from other pairs has learned nothing up to this AUC.
+_CHANCE = 0.55
+
 
 class _Predictor(Protocol):
     def fit(self, data: Data) -> object: ...
@@ -66,6 +69,17 @@ def roc_auc(positive: Tensor, negative: Tensor) -> float:
     p, n = positive.numel(), negative.numel()
     ranks = scipy.stats.rankdata(torch.cat([positive, negative]).double().numpy())
     return float((ranks[:p].sum() - p * (p + 1) / 2) / (p * n))
+
+
+def has_learned(auc: float, density: float = 0.0, least: float = _CHANCE) -> bool:
+    """Whether a predictor separates its training edges from other pairs better than chance.
+
+    Args:
+        auc: Its area under the ROC curve.
+        density: The share of edges among the other pairs, which no predictor can tell apart.
+        least: The AUC that is asked for, if none of the other pairs is an edge.
+    """
+    return auc >= 0.5 + (least - 0.5) * (1 - density)
 
 
 def average_precision(positive: Tensor, negative: Tensor) -> float:

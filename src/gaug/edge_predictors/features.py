@@ -19,6 +19,9 @@ from gaug.pairs.ranking import OnShare
 
 # Pairs scored at a time, to bound memory.
 _PAIRS_AT_A_TIME = 1 << 16
+# Of wide rows, a product of fewer than this many at a time is slow.
+_ROWS_AT_A_TIME = 64
+_MOST_AT_A_TIME = 1 << 22
 
 
 class FeatureSimilarity(EdgePredictor):
@@ -59,9 +62,10 @@ class FeatureSimilarity(EdgePredictor):
             norms = x.norm(dim=1, keepdim=True)
             self._dense = InnerProductScores(x / torch.where(norms > 0, norms, 1.0))
             self.slack = self._dense.slack
+            self.block_elements = min(_ROWS_AT_A_TIME * self.num_nodes_, _MOST_AT_A_TIME)
         else:
             self._rows = unit_rows(to_scipy_features(data.x), self.weights_)
-            self.slack = 0.0
+            self.slack, self.block_elements = 0.0, None
 
     def learned(self) -> dict[str, Tensor]:
         """The weight of each feature, if weighted."""
@@ -91,6 +95,12 @@ class FeatureSimilarity(EdgePredictor):
             return self._dense.score_rows(start, stop, first_column)
         block = self._rows[start:stop] @ self._rows[first_column:].T.tocsr()
         return torch.from_numpy(block.toarray().astype(np.float32))
+
+    def exact_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """The same, equal to the scores of `edge_logits`.  [stop - start, …]"""
+        if self._dense is not None:
+            return self._dense.exact_rows(start, stop, first_column)
+        return self.score_rows(start, stop, first_column)
 
 
 def rarity(x: Tensor | csr_matrix) -> np.ndarray:

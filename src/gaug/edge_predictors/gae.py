@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import copy
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Data
 
+from gaug.edge_predictors.autoencoder import Encoder, train_autoencoder
 from gaug.edge_predictors.config import GAEConfig, VGAEConfig
-from gaug.edge_predictors.edge_loss import edge_loss
 from gaug.edge_predictors.embedding import EmbeddingPredictor
-from gaug.edge_predictors.evaluation import hold_out_edges, random_pairs, roc_auc
-from gaug.errors import ConfigError, TrainingError
+from gaug.edge_predictors.input_scale import InputScale
 from gaug.graph.adjacency import Adjacency
-from gaug.graph.edges import undirected_pairs
-from gaug.graph.neighborhood import Neighborhoods
-from gaug.graph.neighborhood_batches import neighborhood_batches
-from gaug.models.base import Features, Linear, aggregate_linear, as_features, rows_of
-from gaug.pairs.inner_product import InnerProductScores
+from gaug.models.base import as_features
 from gaug.pairs.ranking import OnShare
-from gaug.seeding import seeded
-
-# Use the exact loss over all pairs up to this many nodes, and the sampled one beyond.
-EXACT_UP_TO = 25_000
-_EPOCHS_BETWEEN_CHECKS = 10
-_LAYERS = 2
 
 
 class GAE(EmbeddingPredictor):
@@ -45,6 +32,9 @@ class GAE(EmbeddingPredictor):
     with the loss of the edges between all of these; an epoch goes through all nodes. The
     embeddings are computed on the whole graph, layer by layer.
 
+    Features are taken as they are. If the encoder learns next to nothing from them, it is trained
+    again on standardized columns (see `gaug.edge_predictors.input_scale`).
+
     Args:
         config: Its settings.
 
@@ -57,8 +47,16 @@ class GAE(EmbeddingPredictor):
     config: GAEConfig
 
     def _embed(self, data: Data, seed: int, on_share: OnShare) -> Tensor:
-        embeddings, self.encoder_ = train_autoencoder(data, self.config, seed, on_share)
-        return embeddings
+        trained = train_autoencoder(data, self.config, seed, on_share)
+        self.encoder_ = trained.encoder
+        self.flaw_ = None
+        if not trained.has_learned:
+            self.flaw_ = (
+                f"The edge predictor {self.config.name} has learned nothing: it separates edges"
+                " from other pairs no better than chance, also with scaled features and at a lower"
+                " learning rate. Use another one, such as features or ra."
+            )
+        return trained.embeddings
 
     @torch.no_grad()
     def _embed_again(self, data: Data) -> Tensor:
@@ -66,13 +64,16 @@ class GAE(EmbeddingPredictor):
         return means
 
     def learned(self) -> dict[str, Tensor]:
-        """The weights of the encoder."""
+        """The weights of the encoder, and the scale of its input if it has one."""
         return dict(self.encoder_.state_dict())
 
     def restore(self, learned: Mapping[str, Tensor]) -> None:
         """Load the weights of an encoder."""
+        width = learned["first.weight"].size(0)
         with torch.device("meta"):
-            self.encoder_ = Encoder(learned["first.weight"].size(0), self.config)
+            scaled = "input_scale.center" in learned
+            scale = InputScale(torch.empty(width), torch.empty(width)) if scaled else None
+            self.encoder_ = Encoder(width, self.config, scale)
         self.encoder_.load_state_dict(dict(learned), assign=True)
 
 
@@ -93,125 +94,3 @@ class VGAE(GAE):
     """
 
     config_type = VGAEConfig
-
-
-class Encoder(nn.Module):
-    """Two graph convolutions, with a second head for the standard deviation if variational."""
-
-    def __init__(self, in_features: int, config: GAEConfig) -> None:
-        super().__init__()
-        self.first = Linear(in_features, config.predictor_hidden)
-        self.mean = Linear(config.predictor_hidden, config.embedding)
-        variational = isinstance(config, VGAEConfig)
-        self.log_deviation = (
-            Linear(config.predictor_hidden, config.embedding) if variational else None
-        )
-
-    def forward(self, x: Features, adjacency: Adjacency) -> tuple[Tensor, Tensor | None]:
-        """Means, and log standard deviations if variational.  [N, d] each"""
-        h = aggregate_linear(self.first, x, adjacency.symmetric).relu()
-        mean = aggregate_linear(self.mean, h, adjacency.symmetric)
-        if self.log_deviation is None:
-            return mean, None
-        return mean, aggregate_linear(self.log_deviation, h, adjacency.symmetric)
-
-
-def train_autoencoder(
-    data: Data, config: GAEConfig, seed: int, on_share: OnShare | None = None
-) -> tuple[Tensor, Encoder]:
-    """Embeddings [N, d] and encoder of the epoch with the best AUC on the selection edges."""
-    num_nodes = int(data.num_nodes)
-    if (config.predictor_batch_size or 0) > num_nodes:
-        raise ConfigError(
-            f"predictor_batch_size must be at most the number of nodes, {num_nodes:,}, got"
-            f" {config.predictor_batch_size:,}. Without it, a step trains on the whole graph."
-        )
-    generator = torch.Generator().manual_seed(seed)
-    kept, chosen_by = hold_out_edges(data, config.holdout_fraction, generator)
-    if config.holdout_fraction == 0:
-        chosen_by = undirected_pairs(data.edge_index)
-    negatives = random_pairs(num_nodes, chosen_by.size(1), generator)
-    form = config.edge_loss
-    if form == "auto":
-        form = "exact" if num_nodes <= EXACT_UP_TO else "sampled"
-    features, adjacency = as_features(data.x), Adjacency.of(kept)
-    with seeded(seed):
-        encoder = Encoder(int(features.shape[1]), config)
-    optimizer = torch.optim.Adam(
-        encoder.parameters(), lr=config.predictor_learning_rate, fused=True
-    )
-    parts = _Parts(features, adjacency, config, seed)
-    best_auc, best, weights = -1.0, torch.empty(0), encoder.state_dict()
-    for epoch in range(1, config.predictor_epochs + 1):
-        for place, (x, graph) in enumerate(parts.of_epoch(epoch), start=1):
-            optimizer.zero_grad()
-            loss = _loss(encoder, x, graph, form, generator)
-            if not bool(torch.isfinite(loss)):
-                raise TrainingError(
-                    f"The edge predictor's loss became {loss.item()} in epoch {epoch}."
-                    " Try a lower predictor_learning_rate."
-                )
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            if on_share is not None:
-                on_share((epoch - 1 + place / len(parts)) / config.predictor_epochs)
-        checked = epoch % _EPOCHS_BETWEEN_CHECKS == 0 or len(parts) > 1
-        if checked or epoch == config.predictor_epochs:
-            with torch.no_grad():
-                embeddings, _ = encoder(features, adjacency)
-            scores = InnerProductScores(embeddings)
-            auc = roc_auc(scores.edge_logits(chosen_by), scores.edge_logits(negatives))
-            if auc > best_auc:
-                best_auc, best = auc, embeddings
-                weights = copy.deepcopy(encoder.state_dict())
-    encoder.load_state_dict(weights)
-    return best, encoder
-
-
-class _Parts:
-    """What the steps of an epoch train on: the whole graph, or mini-batches of it."""
-
-    def __init__(
-        self, features: Features, adjacency: Adjacency, config: GAEConfig, seed: int
-    ) -> None:
-        self._features = features
-        self._adjacency = adjacency
-        self._config = config
-        self._seed = seed
-        batched = config.predictor_batch_size is not None
-        self._neighborhoods = Neighborhoods(adjacency) if batched else None
-
-    def __len__(self) -> int:
-        return -(-self._adjacency.num_nodes // (self._config.predictor_batch_size or sys.maxsize))
-
-    def of_epoch(self, epoch: int) -> Iterator[tuple[Features, Adjacency]]:
-        """Features and edges of each step."""
-        if self._neighborhoods is None or self._config.predictor_batch_size is None:
-            yield self._features, self._adjacency
-            return
-        yield from neighborhood_batches(
-            self._neighborhoods,
-            torch.arange(self._adjacency.num_nodes),
-            lambda found: (rows_of(self._features, found.nodes), found.adjacency),
-            batch_size=self._config.predictor_batch_size,
-            hops=_LAYERS,
-            fanout=self._config.predictor_fanout,
-            seed=(self._seed, epoch),
-        )
-
-
-def _loss(
-    encoder: Encoder, x: Features, adjacency: Adjacency, form: str, generator: torch.Generator
-) -> Tensor:
-    mean, log_deviation = encoder(x, adjacency)
-    if log_deviation is None:
-        return edge_loss(mean, adjacency, form, generator)
-    noise = torch.randn(mean.shape, generator=generator)
-    z = mean + noise * log_deviation.exp()
-    penalty = kl_divergence(mean, log_deviation) / adjacency.num_nodes**2
-    return edge_loss(z, adjacency, form, generator) + penalty
-
-
-def kl_divergence(mean: Tensor, log_deviation: Tensor) -> Tensor:
-    """Sum over nodes of KL(N(mean, deviation²) ‖ N(0, 1))."""
-    return 0.5 * (mean.square() + (2 * log_deviation).exp() - 1 - 2 * log_deviation).sum()

@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gaug.pairs.hashing import GOLDEN, mix
+
 # Chris Wellons' "lowbias32" mixing of 32 bits (hash-prospector, public domain).
 _SHIFTS = (16, 15, 16)
 _FACTORS = (0x7FEB352D, 0x846CA68B - (1 << 32))
@@ -20,11 +22,7 @@ _BITS = 23  # so that every number and its distance to 1 are exact in float32
 def row_keys(seed: int, num_nodes: int) -> Tensor:
     """Two 32-bit keys per row: rows with different keys have unrelated numbers.  [2, N]"""
     bits = np.arange(1, num_nodes + 1, dtype=np.uint64)
-    with np.errstate(over="ignore"):  # arithmetic modulo 2^64 is intended
-        bits = bits * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed % (1 << 64))
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
-        bits ^= bits >> np.uint64(31)
+    bits = mix(bits * GOLDEN + np.uint64(seed % (1 << 64)))
     return torch.from_numpy(bits.view(np.int32).reshape(-1, 2).T.copy())
 
 

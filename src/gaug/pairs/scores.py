@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
+import numpy as np
+import torch
 from torch import Tensor
+
+from gaug.errors import TrainingError
+from gaug.graph.edges import keys_to_pairs
 
 
 class PairScores(Protocol):
@@ -22,6 +28,25 @@ class PairScores(Protocol):
         """Scores of nodes start to stop with all nodes from first_column.  [stop - start, …]"""
         ...
 
+    def exact_rows(self, start: int, stop: int, first_column: int) -> Tensor:
+        """The same, equal to the scores of `edge_logits`: where many pairs are near a threshold."""
+        ...
+
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """The score of each pair, independent of the other pairs.  [2, n] → [n]"""
         ...
+
+
+def scores_of_keys(scores: PairScores, keys: np.ndarray, num_nodes: int) -> np.ndarray:
+    """The scores of pairs given by `gaug.graph.edges.pair_keys`, one by one.  [n]"""
+    pairs = keys_to_pairs(torch.from_numpy(keys), num_nodes)
+    return np.asarray(scores.edge_logits(pairs).float().numpy())
+
+
+def check_not_nan(highest: float) -> None:
+    """Raise if a score is NaN and cannot be ranked; the maximum is NaN if any score is."""
+    if math.isnan(highest):
+        raise TrainingError(
+            "The edge predictor gave scores that are not numbers (NaN). Its training may have"
+            " diverged: try a lower learning_rate, or another predictor."
+        )

@@ -68,19 +68,20 @@ class Fixed:
         return self.probabilities
 
 
-# Non-edges within a class: (3, 5) with min(0.95, 0.7) = 0.7, (4, 5) with 0.7, (0, 2) with 0.6; the
-# tie goes to the smaller ids. Edges between classes: (0, 5) with min(0.9, 0.7) = 0.7, (1, 4) with
-# 0.7, (2, 3) with 0.6. A share of 0.5 of 6 edges is 3, 0.4 is 2 (2.4), 0.2 is 1, 0.16 none (0.96).
-SAME = [(3, 5), (4, 5), (0, 2)]
-DIFFERENT = [(0, 5), (1, 4), (2, 3)]
+# Non-edges within a class: (3, 5) with min(0.95, 0.7) = 0.7, (4, 5) with 0.7 and a lower hash,
+# (0, 2) with 0.6. Edges between classes: (0, 5) with min(0.9, 0.7) = 0.7, (1, 4) with 0.7 and a
+# lower hash, (2, 3) with 0.6. A share of 0.5 of 6 edges is 3, 0.4 is 2 (2.4), 0.2 is 1, 0.16 none
+# (0.96).
+SAME = [(4, 5), (3, 5), (0, 2)]
+DIFFERENT = [(1, 4), (0, 5), (2, 3)]
 
 
 @pytest.mark.parametrize(
     ("settings", "added", "removed"),
     [
         ({"add_fraction": 0.5, "remove_fraction": 0.5}, SAME, DIFFERENT),
-        ({"add_fraction": 0.4, "remove_fraction": 0.2}, [(3, 5), (4, 5)], [(0, 5)]),
-        ({"add_fraction": 0.2, "remove_fraction": 0.4}, [(3, 5)], [(0, 5), (1, 4)]),
+        ({"add_fraction": 0.4, "remove_fraction": 0.2}, SAME[:2], DIFFERENT[:1]),
+        ({"add_fraction": 0.2, "remove_fraction": 0.4}, SAME[:1], DIFFERENT[:2]),
         ({"add_fraction": 0.16, "remove_fraction": 0.0}, [], []),
         ({"add_confidence": 0.65}, SAME[:2], DIFFERENT),
         ({"remove_confidence": 0.65}, SAME, DIFFERENT[:2]),
@@ -114,37 +115,38 @@ STAR = [(0, 1), (0, 2), (0, 3)]
 def test_the_second_half_predicts_on_the_graph_of_the_first() -> None:
     """Two neighbors are many: the center 0 is of class 1, the leaves are of class 0.
 
-    Adding first joins the leaves 1 and 2. Both have two neighbors then and are of class 1 as the
-    center is, and only 0-3 is left between classes. Removing first takes 0-1, 0-2 and 0-3 away: all
-    four are of class 0 then, and of the pairs that were no edges (1, 2) is the first.
+    Adding first joins the leaves 1 and 3, the pair with the lowest hash. Both have two neighbors
+    then and are of class 1 as the center is, and only 0-2 is left between classes. Removing first
+    takes 0-1, 0-2 and 0-3 away: all four are of class 0 then, and of the pairs that were no edges
+    (1, 3) has the lowest hash.
     """
     star = graph_of(STAR, num_nodes=4)
     add_first = AdaEdgeConfig(order="add-first", add_fraction=0.34, remove_fraction=1.0)
     change = find_change(ByDegree(2), star, 3, add_first)
-    assert as_list(change.added) == [(1, 2)]
-    assert as_list(change.removed) == [(0, 3)]
+    assert as_list(change.added) == [(1, 3)]
+    assert as_list(change.removed) == [(0, 2)]
     remove_first = AdaEdgeConfig(order="remove-first", add_fraction=0.34, remove_fraction=1.0)
     change = find_change(ByDegree(2), star, 3, remove_first)
-    assert as_list(change.removed) == STAR
-    assert as_list(change.added) == [(1, 2)]
+    assert as_list(change.removed) == [(0, 3), (0, 1), (0, 2)]
+    assert as_list(change.added) == [(1, 3)]
 
 
 def test_what_one_half_does_the_other_does_not_undo() -> None:
     """Three neighbors are many.
 
-    Adding first joins 1-2 and 1-3. Node 1 is of class 1 then and 2 and 3 are not, but 1-2 and 1-3
+    Adding first joins 1-3 and 1-2. Node 1 is of class 1 then and 2 and 3 are not, but 1-2 and 1-3
     are new and stay; 0-2 and 0-3 go. Removing first leaves all nodes in class 0, and what was
     removed is not added again.
     """
     star = graph_of(STAR, num_nodes=4)
     add_first = AdaEdgeConfig(order="add-first", add_fraction=0.67, remove_fraction=1.0)
     change = find_change(ByDegree(3), star, 3, add_first)
-    assert as_list(change.added) == [(1, 2), (1, 3)]
-    assert as_list(change.removed) == [(0, 2), (0, 3)]
+    assert as_list(change.added) == [(1, 3), (1, 2)]
+    assert as_list(change.removed) == [(0, 3), (0, 2)]
     remove_first = AdaEdgeConfig(order="remove-first", add_fraction=1.0, remove_fraction=1.0)
     change = find_change(ByDegree(3), star, 3, remove_first)
-    assert as_list(change.removed) == STAR
-    assert as_list(change.added) == [(1, 2), (1, 3), (2, 3)]
+    assert as_list(change.removed) == [(0, 3), (0, 1), (0, 2)]
+    assert as_list(change.added) == [(1, 3), (1, 2), (2, 3)]
 
 
 def start(adjacency: Adjacency, config: AdaEdgeConfig | None = None) -> AugmentedRun:
@@ -171,8 +173,8 @@ def test_each_round_trains_on_the_changed_graph_of_the_round_before() -> None:
     results = play(start(graph_of(EDGES), EAGER), [(50, 1), (60, 1), (70, 1), (80, 1)])
     graphs = [pairs_of(result.round.adjacency) for result in results]
     assert graphs[0] == set(EDGES)
-    assert graphs[1] == graphs[0] - {(0, 5)} | {(3, 5)}
-    assert graphs[2] == graphs[1] - {(1, 4)} | {(4, 5)}
+    assert graphs[1] == graphs[0] - {(1, 4)} | {(4, 5)}
+    assert graphs[2] == graphs[1] - {(0, 5)} | {(3, 5)}
     assert graphs[3] == graphs[2] - {(2, 3)} | {(0, 2)}
     assert not any(result.round.keep_weights for result in results)
 
@@ -229,7 +231,7 @@ def test_kept_edges_keep_their_weights_and_new_ones_weigh_one() -> None:
         (u, v): pytest.approx(weight)
         for (u, v), weight in zip(changed.edge_index.t().tolist(), changed.weight, strict=True)
     }
-    once = {(0, 1): 0.1, (1, 2): 0.3, (1, 4): 0.4, (2, 3): 0.5, (3, 4): 0.6, (3, 5): 1.0}
+    once = {(0, 1): 0.1, (0, 5): 0.2, (1, 2): 0.3, (2, 3): 0.5, (3, 4): 0.6, (4, 5): 1.0}
     assert weight_of == once | {(v, u): weight for (u, v), weight in once.items()}
 
 

@@ -657,9 +657,24 @@ def test_either_predictor_learns_to_tell_edges_by_either_reading(
     assert min(row["edge_auc"] for row in result.history if "edge_auc" in row) > 0.65
 
 
+def test_one_that_dies_in_pretraining_starts_again_with_scaled_features(task: Task) -> None:
+    config = config_of(edge_learning_rate=10.0)
+    result = train(task, config)
+    run = run_of(result)
+    assert result.warning is None
+    assert run.encoder.input_scale is not None
+    assert bool(run.learned_edges().prepared.any())
+    again = run_of(train(task, config))
+    assert torch.equal(again.learned_edges().prepared, run.learned_edges().prepared)
+
+
+def test_one_that_learns_takes_features_as_they_are(task: Task) -> None:
+    assert run_of(train(task, config_of())).encoder.input_scale is None
+
+
 def test_a_predictor_that_dies_of_its_learning_rate_says_so(task: Task) -> None:
     """A large step makes every embedding negative, and the ReLU leaves no way back."""
-    dead = train(task, config_of(edge_learning_rate=10.0))
+    dead = train(task, config_of(edge_learning_rate=10.0, pretrain_predictor_epochs=0))
     assert dead.warning is not None
     assert "no better than chance. Scale features by column" in dead.warning
     assert dead.warning.endswith("or lower edge_learning_rate.")

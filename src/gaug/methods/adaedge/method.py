@@ -32,7 +32,7 @@ class AdaEdge(Method[AdaEdgeConfig, ChangedGraphClassifier]):
     again, and new nodes keep the edges that they have.
 
     A pair is as confident as the less confident of its two nodes (`Predicted`). The most confident
-    pairs come first; ties go to the smaller node ids. |E| counts the undirected edges of the
+    pairs come first; a fixed hash of the pair breaks ties. |E| counts the undirected edges of the
     original graph. An edge removed in a change is not added in the same change, nor the reverse.
     With ``selection=last``, all changes are made and the last one counts.
 

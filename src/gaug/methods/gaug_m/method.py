@@ -50,7 +50,8 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
 
     An edge predictor scores all pairs of nodes. The ``floor(add_fraction * |E|)`` best non-edges
     are added and the ``floor(remove_fraction * |E|)`` worst edges are removed; |E| counts
-    undirected edges, and ties go to the smaller node ids. Everything downstream uses the result.
+    undirected edges, and a fixed hash of the pair breaks ties. Everything downstream uses the
+    result.
 
     It is a method of the training loop and also a PyTorch Geometric transform: calling it on a
     graph returns a new graph with the added and removed edges and their logits.
@@ -138,6 +139,8 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
         if notes:
             warnings.warn(" ".join(notes), stacklevel=2)
         found = self.find_change(valid)
+        if self.predictor_.flaw_ is not None:
+            warnings.warn(self.predictor_.flaw_, stacklevel=2)
         better = found.change.apply(valid)
         better.added_edges, better.added_logits = found.added.pairs, found.added.logits
         better.removed_edges, better.removed_logits = found.removed.pairs, found.removed.logits
@@ -218,6 +221,7 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
         """Open one run."""
         run = GAugMRun(visible, generator, self.config, self.adjacency_, self.predictor_, self.seed)
+        run.warning = self.predictor_.flaw_
         if self.looks_at_labels:
             run.warning = "A control, not a method: the labels of all nodes chose its edges."
         num_edges, config = visible.adjacency.num_pairs, self.config

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from gaug.edge_predictors.autoencoder import kl_divergence
 from gaug.edge_predictors.edge_loss import COLUMNS, edge_loss
-from gaug.edge_predictors.gae import kl_divergence
+from gaug.edge_predictors.input_scale import InputScale
 from gaug.graph.adjacency import Adjacency
 from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
 from gaug.models.base import Features, new_weight
@@ -47,6 +48,7 @@ class EdgeEncoder(nn.Module):
         variational: Whether embeddings are drawn around their means in training (VGAE).
         loss_form: One of `gaug.edge_predictors.edge_loss.FORMS`.
         loss_columns: Random pairs per node of the form ``sampled``.
+        input_scale: How features are scaled; None: they are taken as they are.
     """
 
     def __init__(
@@ -59,8 +61,10 @@ class EdgeEncoder(nn.Module):
         variational: bool,
         loss_form: str = "exact",
         loss_columns: int = COLUMNS,
+        input_scale: InputScale | None = None,
     ) -> None:
         super().__init__()
+        self.input_scale = input_scale
         self.first = new_weight(in_features, hidden)
         self.mean = new_weight(hidden, embedding)
         self.log_deviation = new_weight(hidden, embedding) if variational else None
@@ -68,7 +72,13 @@ class EdgeEncoder(nn.Module):
         self.loss_form, self.loss_columns = loss_form, loss_columns
 
     @classmethod
-    def of(cls, config: GAugOConfig, in_features: int, num_nodes: int) -> EdgeEncoder:
+    def of(
+        cls,
+        config: GAugOConfig,
+        in_features: int,
+        num_nodes: int,
+        input_scale: InputScale | None = None,
+    ) -> EdgeEncoder:
         """The encoder for settings of GAug-O and a graph of this size."""
         return cls(
             in_features,
@@ -78,6 +88,7 @@ class EdgeEncoder(nn.Module):
             variational=config.edge_model == "vgae",
             loss_form=_LOSS_FORMS[resolved_engine(config, num_nodes)],
             loss_columns=config.sampled_pairs,
+            input_scale=input_scale,
         )
 
     def forward(
@@ -117,5 +128,6 @@ class EdgeEncoder(nn.Module):
         return loss + embedding.divergence
 
     def _twice_aggregated(self, last: Tensor, x: Features, adjacency: Adjacency) -> Tensor:
-        h: Tensor = x @ (self.first @ last)
+        weight = self.first @ last
+        h = x @ weight if self.input_scale is None else self.input_scale.product(x, weight)
         return adjacency.symmetric(adjacency.symmetric(h))

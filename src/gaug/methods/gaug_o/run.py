@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gaug.edge_predictors.evaluation import has_learned
+from gaug.edge_predictors.input_scale import InputScale
 from gaug.graph.adjacency import Adjacency
 from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
@@ -24,9 +26,7 @@ from gaug.training.batch import Batch
 from gaug.training.best_epoch import finite_weights
 from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
 
-# A predictor trained to separate edges from other pairs has learned nothing up to this AUC.
-_NEARLY_CHANCE = 0.55
-# Edges by which that is judged on large graphs, in each epoch; the AUC is right to about 0.002.
+# Edges by which the predictor of a large graph is judged; the AUC is right to about 0.002.
 _JUDGED_EDGES = 20_000
 
 
@@ -67,9 +67,7 @@ class GAugORun(AugmentedRun):
                 " use another variant."
             )
         num_nodes = visible.adjacency.num_nodes
-        self.encoder = EdgeEncoder.of(config, int(visible.features.shape[1]), num_nodes).to(
-            visible.labels.device
-        )
+        self.encoder = self._new_encoder(scaled=False)
         self._capped: str | None = None
         self._room = SampleRoom()
         sparse = resolved_engine(config, num_nodes) == "sparse"
@@ -84,9 +82,12 @@ class GAugORun(AugmentedRun):
     def next_round(self, previous: RoundResult | None) -> Round | None:
         """Pretraining of the predictor and of the classifier, if any, then joint training."""
         config, original = self.config, self.visible.adjacency
+        alone = previous is None and self.learns and config.pretrain_predictor_epochs > 0
+        if previous is not None and previous.round.method_alone and self._learns_better_scaled():
+            self.encoder, alone = self._new_encoder(scaled=True), True
         # Adam starts afresh in each of them.
         self.optimizer = self._new_optimizer()
-        if previous is None and self.learns and config.pretrain_predictor_epochs:
+        if alone:
             return Round(original, epochs=config.pretrain_predictor_epochs, method_alone=True)
         if previous is None or previous.round.method_alone:
             if config.pretrain_classifier_epochs:
@@ -189,6 +190,7 @@ class GAugORun(AugmentedRun):
 
     def restore(self, state: dict[str, Any], results: Sequence[RoundResult]) -> None:
         """Go on from a saved state."""
+        self.encoder = self._new_encoder(scaled="input_scale.center" in state["encoder"])
         self.encoder.load_state_dict(state["encoder"])
         self.optimizer = self._new_optimizer()
         self.optimizer.load_state_dict(state["optimizer"])
@@ -221,9 +223,7 @@ class GAugORun(AugmentedRun):
                 "GAug-O's edge predictor is broken: it gives probabilities that are not numbers."
                 " Try a lower edge_learning_rate."
             )
-        auc = self.judge.auc(prepared)
-        blind = self.beta > 0 and auc is not None and auc < _NEARLY_CHANCE
-        if blind or not bool(prepared.any()):
+        if (self.beta > 0 and self._is_blind(prepared)) or not bool(prepared.any()):
             return (
                 "GAug-O's edge predictor has learned nothing: it separates edges from other pairs"
                 " no better than chance. Scale features by column, if not done already"
@@ -236,6 +236,24 @@ class GAugORun(AugmentedRun):
                 " not."
             )
         return None
+
+    def _is_blind(self, prepared: Tensor) -> bool:
+        auc = self.judge.auc(prepared)
+        return auc is not None and not has_learned(auc)
+
+    @torch.no_grad()
+    def _learns_better_scaled(self) -> bool:
+        """Whether pretraining came to nothing, and has not been tried with an input scale yet."""
+        if self.encoder.input_scale is not None:
+            return False
+        prepared = self._prepared()
+        return not bool(torch.isfinite(prepared).all()) or self._is_blind(prepared)
+
+    def _new_encoder(self, *, scaled: bool) -> EdgeEncoder:
+        visible = self.visible
+        scale = InputScale.of(visible.features) if scaled else None
+        width, num_nodes = int(visible.features.shape[1]), visible.adjacency.num_nodes
+        return EdgeEncoder.of(self.config, width, num_nodes, scale).to(visible.labels.device)
 
     def _note_gradient(self, _: Tensor) -> None:
         self._reached = True
