@@ -94,7 +94,8 @@ def _needed(plan: Plan, task: Task, training: TrainingConfig) -> int:
 
 
 def _size(model: ModelSpec, task: Task, training: TrainingConfig) -> GraphSize:
-    size = GraphSize.of(task.features, task.adjacency.pattern.nnz // 2)
+    whole = GraphSize.of(task.features, task.adjacency.pattern.nnz // 2)
+    size = dataclasses.replace(whole, passes=max(1, training.consistency_passes))
     if not isinstance(training.batch_size, int):
         return size
     hops = training.batch_hops

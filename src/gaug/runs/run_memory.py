@@ -67,6 +67,7 @@ class GraphSize:
         dense: Whether the features are dense.
         step_nodes: Nodes that one training step holds; None: all.
         step_pairs: Undirected edges that one training step holds; None: all.
+        passes: Passes over the nodes that one training step holds.
     """
 
     nodes: int
@@ -75,6 +76,7 @@ class GraphSize:
     dense: bool = False
     step_nodes: int | None = None
     step_pairs: int | None = None
+    passes: int = 1
 
     @classmethod
     def of(cls, features: Features, pairs: int) -> GraphSize:
@@ -139,7 +141,7 @@ def run_memory(size: GraphSize, model: ModelSpec, method: MethodConfig) -> RunMe
         method: Settings of the method.
     """
     plain = _plain_run(size, model)
-    drawn_graph = _DRAWN_ENTRY * size.entries_in_step
+    drawn_graph = _DRAWN_ENTRY * size.entries_in_step * size.passes
     match method:
         case DropEdgeConfig():
             layers = getattr(model.config, "layers", 1) if method.layer_wise else 1
@@ -162,7 +164,8 @@ def run_memory(size: GraphSize, model: ModelSpec, method: MethodConfig) -> RunMe
                 each = _LEARNED_NODE_SPARSE
                 joined = min(joined, added_limit(method.max_sampled_edges, size.pairs_in_step))
             learned = _COMPILED + each * size.nodes_in_step
-            return RunMemory(plain + learned, plain, int(joined * edge_bytes(model)))
+            drawn = size.passes * int(joined * edge_bytes(model))
+            return RunMemory(plain + learned, plain, drawn)
         case StackConfig():
             first, second = method.parts
             changed = _changed(size, first)
@@ -195,10 +198,11 @@ def _plain_run(size: GraphSize, model: ModelSpec) -> int:
     config = model.config
     width, layers = _hidden_layers(model)
     copies = _KEPT_COPIES_JKNET if isinstance(config, JKNetConfig) else _KEPT_COPIES
-    hidden = 4 * width * (_PASSING_COPIES + copies * layers) * size.nodes_in_step
+    copies *= layers * size.passes
+    hidden = 4 * width * (_PASSING_COPIES + copies) * size.nodes_in_step
     hidden += min(_GAPS * hidden, _MOST_GAPS)
     heads = config.heads * layers + 1 if isinstance(config, GATConfig) else 0
-    step = hidden + _HEAD_OF_ENTRY * heads * size.entries_in_step
+    step = hidden + _HEAD_OF_ENTRY * heads * size.entries_in_step * size.passes
     if size.step_nodes is not None:
         share = size.nodes_in_step / max(1, size.nodes)
         stored = (4 if size.dense else _STORED_ENTRY) * size.features * share
