@@ -304,7 +304,11 @@ def test_what_is_searched_is_allowed_and_the_default_is_among_it(name: str) -> N
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        ("none", {}, "Method none has no settings to search. Choose from: adaedge, bgcn"),
+        (
+            "none",
+            {},
+            r"Method none has no settings to search. Choose from: adaedge, adaedge\+dropedge",
+        ),
         ("dropedge", {"trials": 0}, "trials must be at least 1, got 0"),
         ("dropedge", {"trial_runs": 0}, "trial_runs must be at least 1, got 0"),
         ("dropedge", {"timeout": 0.0}, "timeout must be above 0 and finite, got 0"),

@@ -144,6 +144,7 @@ def test_nothing_is_left_behind_when_it_fails(
         (["--set", "predictor=gae+inf*features"], "'features' must be above 0 and finite, got inf"),
         (["--set", "epochs=3"], "has no effect on 'gaug augment'"),
         (["--set", "inference=original"], "inference=original has no effect"),
+        (["--set", "rounds=2"], "rounds=2 needs a classifier, and 'gaug augment' trains none"),
     ],
 )
 def test_wrong_settings_are_refused_before_anything_is_written(

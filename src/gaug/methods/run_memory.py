@@ -104,7 +104,7 @@ def run_memory(
         predictors: Settings of its edge predictors by name.
     """
     plain = _plain_run(size, model)
-    drawn_batch = _DRAWN_ENTRY * size.entries_in_step
+    drawn_batch = _DRAWN_ENTRY * size.entries_in_step * size.passes
     drawn_graph = _DRAWN_ENTRY * size.entries
     match method:
         case DropEdgeConfig():
@@ -133,7 +133,8 @@ def run_memory(
             embedded = method.edge_embedding * (2 if method.edge_model == "vgae" else 1)
             each = int(each * max(1.0, embedded / _LEARNED_WIDTH))
             learned = _COMPILED + each * size.nodes_in_step
-            return RunMemory(plain + learned, plain, int(joined * edge_bytes(model)), capped)
+            drawn = size.passes * int(joined * edge_bytes(model))
+            return RunMemory(plain + learned, plain, drawn, capped)
         case StackConfig():
             first, second = method.parts
             changed = _changed(size, first)
@@ -182,11 +183,12 @@ def _plain_run(size: GraphSize, model: ModelSpec) -> int:
     config = model.config
     width, layers = _hidden_layers(model)
     copies = _KEPT_COPIES_JKNET if isinstance(config, JKNetConfig) else _KEPT_COPIES
-    hidden = 4 * width * (_PASSING_COPIES + copies * layers) * size.nodes_in_step
-    hidden += 4 * size.classes * _LOGIT_COPIES * (size.nodes_in_step + size.nodes)
+    copies *= layers * size.passes
+    hidden = 4 * width * (_PASSING_COPIES + copies) * size.nodes_in_step
+    hidden += 4 * size.classes * _LOGIT_COPIES * (size.passes * size.nodes_in_step + size.nodes)
     hidden += min(_GAPS * hidden, _MOST_GAPS)
     heads = config.heads * layers + 1 if isinstance(config, GATConfig) else 0
-    step = hidden + _HEAD_OF_ENTRY * heads * size.entries_in_step
+    step = hidden + _HEAD_OF_ENTRY * heads * size.entries_in_step * size.passes
     if size.step_nodes is not None:
         share = size.nodes_in_step / max(1, size.nodes)
         stored = (4 if size.dense else _STORED_ENTRY) * size.features * share

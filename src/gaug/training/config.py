@@ -52,8 +52,40 @@ class TrainingConfig(Config):
         later=True,
     )
 
+    consistency_passes: int = setting(
+        0,
+        "Passes of a step that should agree on all nodes, each with a graph and dropout of its own;"
+        " 0: no such loss.",
+        within=Range(0),
+        later=True,
+    )
+    consistency_temperature: float = setting(
+        0.2,
+        "How sharp the mean of the passes is made that each of them should agree with; 1: as it"
+        " is.",
+        within=Range(0, 1, low_open=True),
+        later=True,
+    )
+    consistency_weight: float = setting(
+        1.0,
+        "Weight of the disagreement in the last epoch, to which it rises from the first on.",
+        within=Range(0, low_open=True),
+        later=True,
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.consistency_passes == 1:
+            raise ConfigError(
+                "consistency_passes must be 0 or at least 2, got 1: a single pass agrees with"
+                " itself."
+            )
+        for name in ("consistency_temperature", "consistency_weight"):
+            given = getattr(self, name)
+            if self.consistency_passes == 0 and given != getattr(type(self), name):
+                raise ConfigError(
+                    f"{name}={given:g} is a setting of consistency: set consistency_passes, too."
+                )
         for name in ("fanout", "batch_hops"):
             if getattr(self, name) is not None and self.batch_size is None:
                 given = f"{name}={getattr(self, name)}"

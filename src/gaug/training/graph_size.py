@@ -34,6 +34,7 @@ class GraphSize:
         step_pairs: Undirected edges that one training step holds; None: all.
         hops: Hops around its training nodes that a step holds.
         classes: Number of classes.
+        passes: Passes over its nodes that a step holds.
     """
 
     nodes: int
@@ -44,6 +45,7 @@ class GraphSize:
     step_pairs: int | None = None
     hops: int = 0
     classes: int = 0
+    passes: int = 1
 
     @classmethod
     def of(cls, features: Features, pairs: int, classes: int = 0) -> GraphSize:
@@ -63,7 +65,8 @@ class GraphSize:
             model: The model, whose depth decides how far batches reach.
             training: Settings of training.
         """
-        size = cls.of(task.features, task.adjacency.num_pairs, task.num_classes)
+        whole = cls.of(task.features, task.adjacency.num_pairs, task.num_classes)
+        size = dataclasses.replace(whole, passes=max(1, training.consistency_passes))
         if not isinstance(training.batch_size, int):
             return size
         with torch.random.fork_rng(devices=[]):

@@ -22,6 +22,7 @@ from gaug.training.batches import MiniBatches, WholeGraph, hops_of_batches
 from gaug.training.best_epoch import Flaw, finite_weights
 from gaug.training.checkpoint import UNREADABLE, Checkpoint, StartOverError
 from gaug.training.config import TrainingConfig
+from gaug.training.consistency import consistency_loss
 from gaug.training.hooks import AugmentedRun, Round, RoundResult
 from gaug.training.loss import classification_loss
 from gaug.training.metrics import micro_f1
@@ -246,17 +247,15 @@ class Trainer:
         if optimizer is not None:
             self._model().train()
             optimizer.zero_grad()
-        adjacency = self.run.training_graph(stage.round, batch, epoch)
-        num_nodes = batch.adjacency.num_nodes
-        if adjacency.num_nodes != num_nodes:
-            raise TrainingError(
-                f"training_graph must return a graph between the {num_nodes:,} nodes of its batch,"
-                f" got one of {adjacency.num_nodes:,}. Start from batch.adjacency."
-            )
         parts: list[Tensor] = []
-        if optimizer is not None:
-            logits = apply_model(self._model(), batch.features, adjacency)
-            parts.append(classification_loss(logits[batch.seeds], batch.labels))
+        if optimizer is None:
+            adjacency = self._training_graph(stage, batch, epoch)
+        else:
+            passes = []
+            for _ in range(max(1, self.config.consistency_passes)):
+                adjacency = self._training_graph(stage, batch, epoch)
+                passes.append(apply_model(self._model(), batch.features, adjacency))
+            parts.append(self._loss(passes, batch, epoch / stage.epochs))
         extra = self.run.extra_loss()
         if extra is not None:
             parts.append(extra)
@@ -272,6 +271,29 @@ class Trainer:
         counts = self._count_edges(adjacency, batch) if self.keep_history else {}
         loss = 0.0 if optimizer is None else parts[0].item()
         return loss, 0.0 if extra is None else extra.item(), counts
+
+    def _training_graph(self, stage: Stage, batch: Batch, epoch: int) -> Adjacency:
+        adjacency = self.run.training_graph(stage.round, batch, epoch)
+        num_nodes = batch.adjacency.num_nodes
+        if adjacency.num_nodes != num_nodes:
+            raise TrainingError(
+                f"training_graph must return a graph between the {num_nodes:,} nodes of its batch,"
+                f" got one of {adjacency.num_nodes:,}. Start from batch.adjacency."
+            )
+        return adjacency
+
+    def _loss(self, passes: Sequence[Tensor], batch: Batch, share: float) -> Tensor:
+        """The loss of the classifier in a step of one or several passes.
+
+        The weight of their disagreement rises with the share of the epochs done: at first it would
+        draw all nodes into one class.
+        """
+        losses = [classification_loss(logits[batch.seeds], batch.labels) for logits in passes]
+        if len(losses) == 1:
+            return losses[0]
+        config = self.config
+        apart = consistency_loss(passes, config.consistency_temperature, self.task.multilabel)
+        return torch.stack(losses).mean() + share * config.consistency_weight * apart
 
     def _count_edges(self, adjacency: Adjacency, batch: Batch) -> dict[str, float]:
         pairs = adjacency.listed_pairs
