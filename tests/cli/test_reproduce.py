@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
+import re
 from contextlib import closing
 
 import pytest
 
+from gaug.cli import reproduce
 from gaug.data.catalog import readers
 from gaug.data.catalog.entries import CATALOG, Entry
 from gaug.runs.store import Store
-from gaug.studies import figure5, settling
+from gaug.studies import figure5, settling, table2
+from gaug.studies.registry import STUDIES
 from tests.known import known
 
 CELL = ("reproduce", "table2", "--graphs", "cora", "--models", "gcn", "--methods", "none")
@@ -296,3 +300,89 @@ def test_figure_1_is_that_of_the_demo(gaug, tmp_path):
             sum(variant["original"]) / 2, abs=1e-3
         )
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_record_has_a_line_for_each_cell_and_is_added_to(gaug, tmp_path):
+    path = tmp_path / "table2.jsonl"
+    common = ("--runs", "2", "--data-root", tmp_path, "--out", path)
+    for models in ("gcn", "mlp"):
+        result = gaug(*CELL[:4], "--models", models, "--methods", "none", *common)
+        assert result.code == 0
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line["key"] for line in lines] == [["cora", "gcn", "none"], ["cora", "mlp", "none"]]
+    first = scores()[:2]
+    assert lines[0]["scores"] == pytest.approx(first, abs=1e-3)
+    assert lines[0]["mean"] == pytest.approx(sum(first) / 2, abs=1e-3)
+    command = "gaug reproduce table2 --graphs cora --models gcn --methods none --runs 2"
+    assert lines[0]["command"] == command
+    assert (lines[0]["runs"], lines[0]["chosen"]) == (2, "default")
+
+
+def test_a_record_of_another_study_is_left_alone(gaug, tmp_path):
+    path = tmp_path / "record.jsonl"
+    gaug("reproduce", "figure9", "--runs", "1", "--out", path)
+    before = path.read_text(encoding="utf-8")
+    result = gaug(*CELL, "--runs", "1", "--data-root", tmp_path, "--out", path)
+    assert result.code == 2
+    assert "has the record of figure9, not of table2" in result.err
+    assert path.read_text(encoding="utf-8") == before
+
+
+def test_a_dry_run_trains_nothing_and_says_what_it_would_take(gaug, tmp_path, no_training):
+    result = gaug(*CELL, "--runs", "2", "--data-root", tmp_path, "--dry-run")
+    assert result.code == 0
+    assert re.search(r"^\| table2 \| 1 \| 0 \| 2 \| \d+ s \|$", result.out, re.MULTILINE)
+    assert "To finish it all takes about" in result.out
+
+
+@pytest.fixture
+def _two_studies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a table whose graph is there, one whose graph is not, and a figure without training."""
+    small = {name: STUDIES[name] for name in ("table2", "figure9")}
+    scope = dataclasses.replace(
+        small["table2"].scope, graphs=("cora", "citeseer"), models=("gcn", "mlp"), methods=("none",)
+    )
+    monkeypatch.setattr(table2.Table2, "scope", scope)
+    monkeypatch.setattr(reproduce, "STUDIES", small)
+
+
+@pytest.mark.usefixtures("_two_studies")
+def test_all_runs_what_it_can_and_tells_the_rest(gaug, tmp_path):
+    out = tmp_path / "results"
+    result = gaug("reproduce", "all", "--runs", "1", "--data-root", tmp_path, "--out", out)
+    assert result.code == 0, result.err
+    assert re.search(r"^\| table2 \| 4 \| 2 \| 2 \| \d+ s \|$", result.out, re.MULTILINE)
+    assert "table2: Graph 'citeseer' is not in the data folder" in result.out
+    assert len(scores()) == 2
+    assert sorted(path.name for path in out.iterdir()) == [
+        *(f"figure9.{ending}" for ending in ("csv", "jsonl", "md", "png", "svg")),
+        *(f"table2.{ending}" for ending in ("csv", "jsonl", "md")),
+    ]
+    table = (out / "table2.md").read_text(encoding="utf-8")
+    assert "| GCN | original | " in table
+    assert "missing |" in table
+
+
+@pytest.mark.usefixtures("_two_studies")
+def test_all_ends_in_time_and_goes_on_where_it_stopped(gaug, tmp_path):
+    arguments = ("reproduce", "all", "--runs", "1", "--data-root", tmp_path)
+    assert gaug(*arguments, "--time-budget", "1e-9").code == 0
+    assert scores() == []
+    first = gaug(*arguments)
+    assert len(scores()) == 2
+    assert gaug(*arguments).out == first.out
+    assert len(scores()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--graphs", "cora"], "all takes no --graphs: every study has its own. Leave it out."),
+        (["--settings", "default"], "all takes no --settings"),
+        (["--out", "a.md"], "all writes to a folder, got a.md. Give a name without ending."),
+    ],
+)
+def test_what_does_not_go_with_all_is_refused(gaug, no_training, arguments, message):
+    result = gaug("reproduce", "all", *arguments)
+    assert result.code == 2
+    assert result.err.startswith(f"gaug: {message}")

@@ -73,7 +73,7 @@ class Figure8(Study):
             ["model", "method", *(f"{count} training nodes" for count in counts)],
             with_best(rows, block=lambda row: row[0]),
             [
-                *provenance(outcomes),
+                *provenance(outcomes, paper=False),
                 "Cora; the same validation and test nodes throughout. Settings were chosen with"
                 f" {counts[-1]} training nodes.",
                 best_note("model"),

@@ -92,7 +92,7 @@ class Figure9(Study):
     def draw(self, outcomes: Sequence[Outcome], path: Path) -> None:
         """Write the picture: the points of the first draw, colored by faction."""
         labels = open_graph("karate").data.y.tolist()
-        with picture(path, 1, len(outcomes), width=3.0, height=3.1) as (_, axes):
+        with picture(path, 1, len(outcomes), width=3.0, height=3.1) as (canvas, axes):
             for axis, outcome in zip(axes.flat, outcomes, strict=True):
                 points = outcome.facts["points"]
                 colors = [CLASS_COLORS[label] for label in labels] * (len(points) // len(labels))
@@ -106,6 +106,9 @@ class Figure9(Study):
                 axis.set_title(PANELS[outcome.key[0]])
                 axis.set_xlabel("first dimension")
             axes[0, 0].set_ylabel("second dimension")
+            for faction, color in enumerate(CLASS_COLORS, start=1):
+                axes[0, 0].scatter([], [], c=color, label=f"faction {faction}")
+            canvas.legend(loc="outside lower center", ncols=2)
 
 
 def embeddings(data: Data, seed: int) -> dict[str, Tensor]:

@@ -22,8 +22,9 @@ from gaug.studies.study import Cell, Study, paper_plan
 
 MODEL = "gcn"
 _COLUMNS = 5
-# Differences from the plain score, in points, that get the full color at least.
-_LEAST_RANGE = 1.0
+# The difference from the plain score, in points, that gets the full color: the largest one, within
+# these bounds, so that large losses do not hide small gains.
+_REACH = (1.0, 5.0)
 
 
 class HeatMaps(Study):
@@ -87,7 +88,7 @@ class HeatMaps(Study):
             "A GCN on the graph that GAug-M changed, by shares of the edges that are added and"
             " removed; the first score of each map is the unchanged graph's. These are test scores:"
             " no setting was chosen by them.",
-            *provenance(outcomes),
+            *provenance(outcomes, paper=False),
         ]
         return Table(self.title, header, rows, [*notes, *failures(outcomes)])
 
@@ -102,7 +103,7 @@ class HeatMaps(Study):
             for axis, name in zip(axes.flat, names, strict=False):
                 means = mean_scores([one for one in outcomes if one.key[0] == name])
                 image = _draw_map(axis, means)
-                canvas.colorbar(image, ax=axis, label="test micro-F1, %")
+                canvas.colorbar(image, ax=axis, label="test micro-F1, %", extend="both")
                 axis.set_title(self.panel_title(name))
             for axis in axes[-1]:
                 axis.set_xlabel("added, % of the edges")
@@ -126,7 +127,7 @@ def _draw_map(axis: Axes, means: Mapping[tuple[float, float], float]) -> AxesIma
     values = np.array([[means.get((a, r), math.nan) for a in additions] for r in removals])
     plain = means.get((0.0, 0.0), math.nan)
     center = plain if math.isfinite(plain) else float(np.nanmean(values))
-    reach = max(_LEAST_RANGE, float(np.nanmax(np.abs(values - center))))
+    reach = float(np.clip(np.nanmax(np.abs(values - center)), *_REACH))
     image = axis.imshow(
         values,
         cmap="RdBu_r",

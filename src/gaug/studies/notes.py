@@ -13,16 +13,22 @@ from gaug.studies.outcome import Outcome
 Titles = Callable[[tuple[Any, ...]], list[str]]
 
 
-def provenance(outcomes: Sequence[Outcome]) -> list[str]:
-    """The number of runs, and the software versions."""
+def provenance(outcomes: Sequence[Outcome], *, paper: bool = True) -> list[str]:
+    """The number of runs, and the software versions.
+
+    Args:
+        outcomes: The outcomes of the cells.
+        paper: Whether the table has the paper's scores, too.
+    """
     there = [outcome for outcome in outcomes if outcome.runs]
     if not there:
         return []
+    beside = "; in parentheses the paper's mean" if paper else ""
     newest = max(there, key=lambda outcome: outcome.made or "")
     software = ", ".join(f"{name} {version}" for name, version in newest.versions.items())
     return [
-        f"Test micro-F1 in percent, mean and sample standard deviation over {runs_text(there)}; in"
-        " parentheses the paper's mean. Epochs were selected on validation nodes.",
+        f"Test micro-F1 in percent, mean and sample standard deviation over {runs_text(there)}"
+        f"{beside}. Epochs were selected on validation nodes.",
         f"Made on {newest.made} with {software}.",
     ]
 

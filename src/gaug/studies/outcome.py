@@ -43,8 +43,8 @@ class Outcome:
     """
 
     key: tuple[Any, ...]
-    scores: Sequence[float] = ()
-    val_scores: Sequence[float] = ()
+    scores: Sequence[float] = field(default_factory=list)
+    val_scores: Sequence[float] = field(default_factory=list)
     seconds: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     chosen: str = "default"
