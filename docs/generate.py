@@ -3,7 +3,7 @@
 A record is a file in ``docs/results``, written by ``gaug reproduce NAME --out NAME.jsonl``. What
 stands between two comments in a page is made from it:
 
-    <!-- table: table2.jsonl -->            the whole table of the study
+    <!-- table: table2.jsonl -->            the whole table of the study, under its picture
     <!-- end -->
 
     <!-- beside: table2.jsonl -->           only what compares every cell with the paper
@@ -30,8 +30,9 @@ from gaug.studies.study import Study
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "docs" / "results"
+# Not within backticks, where a page tells of them.
 _BLOCK = re.compile(
-    r"(<!-- (table|beside|score|mean): (\S+)((?: \S+)*) -->)(.*?)(<!-- end -->)", re.S
+    r"(?<!`)(<!-- (table|beside|score|mean): (\S+)([^<>]*?) -->)(.*?)(<!-- end -->)", re.DOTALL
 )
 
 
@@ -91,7 +92,10 @@ def _table_text(path: Path, kind: str) -> str:
     if kind == "beside":
         table = _beside(table, path)
     # The page has a title of its own.
-    return render(table, "markdown").split("\n", 2)[2].rstrip()
+    text = render(table, "markdown").split("\n", 2)[2].rstrip()
+    if kind == "table" and study.scope.has_picture:
+        return f"![{study.title}](images/{path.stem}.png)\n\n{text}"
+    return text
 
 
 def _beside(table: Table, path: Path) -> Table:

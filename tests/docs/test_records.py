@@ -48,9 +48,9 @@ def test_the_records_are_small() -> None:
 
 
 def test_a_block_is_made_from_the_record_and_what_was_there_is_gone(records: Path) -> None:
-    text = "Before.\n\n<!-- table: table2.jsonl -->\nold\n<!-- end -->\n\nAfter.\n"
+    text = "Before.\n\n<!-- table: table2.jsonl -->\nolder\n<!-- end -->\n\nAfter.\n"
     found = filled(text, records)
-    assert "old" not in found
+    assert "older" not in found
     assert "| GCN | original | 82.0 ± 2.8 (81.6) |" in found
     assert "| GCN | GAug-M | **83.0 (83.5)** |" in found
     assert "Made by `gaug reproduce table2`." in found

@@ -90,11 +90,12 @@ class Figure8(Study):
         by_key = {outcome.key: outcome for outcome in outcomes}
         counts = sorted({count for count, _, _ in by_key})
         models = list(dict.fromkeys(model for _, model, _ in by_key))
-        with picture(path, len(_COLORS), len(models), width=3.4, height=2.9, sharex=True) as (
-            _,
-            axes,
-        ):
-            for row, (method, color) in zip(axes, _COLORS.items(), strict=True):
+        alone = len(models) == 1
+        shape = (1, len(_COLORS)) if alone else (len(_COLORS), len(models))
+        with picture(path, *shape, width=3.4, height=2.9, sharex=True) as (_, axes):
+            for row, (method, color) in zip(
+                axes.T if alone else axes, _COLORS.items(), strict=True
+            ):
                 for axis, model in zip(row, models, strict=True):
                     for name, tint, style in (("none", GRAY, ":"), (method, color, "-")):
                         scores = [by_key[count, model, name].scores for count in counts]
@@ -103,7 +104,8 @@ class Figure8(Study):
                     axis.set_title(f"{MODELS.title(model)}, {METHODS.title(method)}")
                     axis.set_xticks(counts)
                     axis.legend(loc="lower right")
-                row[0].set_ylabel("test micro-F1, %")
+            for axis in axes[:, 0]:
+                axis.set_ylabel("test micro-F1, %")
             for axis in axes[-1]:
                 axis.set_xlabel("training nodes")
 

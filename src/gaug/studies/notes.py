@@ -26,10 +26,11 @@ def provenance(outcomes: Sequence[Outcome], *, paper: bool = True) -> list[str]:
     beside = "; in parentheses the paper's mean" if paper else ""
     newest = max(there, key=lambda outcome: outcome.made or "")
     software = ", ".join(f"{name} {version}" for name, version in newest.versions.items())
+    made = [f"Made on {newest.made} with {software}."] if newest.made else []
     return [
         f"Test micro-F1 in percent, mean and sample standard deviation over {runs_text(there)}"
         f"{beside}. Epochs were selected on validation nodes.",
-        f"Made on {newest.made} with {software}.",
+        *made,
     ]
 
 
