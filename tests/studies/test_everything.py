@@ -109,6 +109,13 @@ def test_when_there_is_no_time_the_overview_says_what_is_missing_and_what_it_tak
         ["two", 1, 0, 5 + 6, "4 min"],
         ["three", 0, 0, 0, None],
     ]
+    (schedule,) = table.details
+    assert schedule.rows == [
+        ["up to 60 s", 0, None],
+        ["up to 10 min", 1, "4 min"],
+        ["up to 60 min", 0, None],
+        ["longer", 0, None],
+    ]
     assert "three: Its graph is away." in table.notes
     assert "about 4 min with one worker" in table.notes[-1]
 

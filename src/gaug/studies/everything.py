@@ -119,8 +119,7 @@ def overview(
     """
     rows: list[list[Field]] = []
     notes = []
-    counted: set[Any] = set()
-    total = 0.0
+    open_cells: dict[tuple[Any, ...], float] = {}
     for part, cells in zip(parts, results, strict=True):
         missing = [remaining(cell, known, trial_runs) for cell in cells]
         seconds = sum(one.seconds for one in missing)
@@ -135,16 +134,30 @@ def overview(
             ]
         )
         for cell, one in zip(cells, missing, strict=True):
-            if _identity(cell.cell) not in counted:
-                counted.add(_identity(cell.cell))
-                total += one.seconds
+            if one.runs:
+                identity = _identity(cell.cell)
+                open_cells[identity] = max(one.seconds, open_cells.get(identity, 0.0))
         failures = {cell.failure for cell in cells if cell.failure and not _is_of_time(cell)}
         failures |= {part.failure} if part.failure else set()
         notes += [f"{part.study.name}: {failure}" for failure in sorted(failures)]
+    total = sum(open_cells.values())
     ending = f"about {duration(total)} with one worker" if total else "nothing"
     notes.append(f"To finish it all takes {ending}; runs that several studies share count once.")
     header = ["study", "cells", "finished", "missing runs", "to finish"]
-    return Table("Tables and figures", header, rows, notes)
+    details = [_schedule(list(open_cells.values()))] if open_cells else []
+    return Table("Tables and figures", header, rows, notes, details)
+
+
+def _schedule(seconds: Sequence[float]) -> Table:
+    """Missing cells in the order in which they are run, by what they take."""
+    rows: list[list[Field]] = []
+    least = 0.0
+    for most in TIERS:
+        own = [one for one in seconds if least < one <= most]
+        name = f"up to {duration(most)}" if most < math.inf else "longer"
+        rows.append([name, len(own), duration(sum(own)) if own else None])
+        least = most
+    return Table("Schedule", ["a cell takes", "missing cells", "all of them"], rows)
 
 
 def _is_of_time(result: CellResult) -> bool:

@@ -15,7 +15,13 @@ from gaug.drawing.table import Field, Table, with_best
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
 from gaug.runs.graphs import Graphs
-from gaug.studies.notes import best_note, failures, provenance, settings_tables
+from gaug.studies.notes import (
+    best_note,
+    failures,
+    provenance,
+    settings_tables,
+    taken_over_note,
+)
 from gaug.studies.outcome import Outcome
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
@@ -74,8 +80,8 @@ class Figure8(Study):
             with_best(rows, block=lambda row: row[0]),
             [
                 *provenance(outcomes, paper=False),
-                "Cora; the same validation and test nodes throughout. Settings were chosen with"
-                f" {counts[-1]} training nodes.",
+                "Cora; the same validation and test nodes throughout.",
+                *taken_over_note(outcomes, f"with {counts[-1]} training nodes"),
                 best_note("model"),
                 *failures(outcomes),
             ],

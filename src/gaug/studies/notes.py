@@ -49,6 +49,17 @@ def failures(outcomes: Sequence[Outcome]) -> list[str]:
     ]
 
 
+def taken_over_note(outcomes: Sequence[Outcome], where: str) -> list[str]:
+    """Where searched settings were chosen, if any were and other cells take them over.
+
+    Args:
+        outcomes: The outcomes of the cells.
+        where: Where they were chosen, such as "with the default number of layers".
+    """
+    searched = any(outcome.chosen in ("search", "preset") for outcome in outcomes)
+    return [f"Settings were chosen {where}."] if searched else []
+
+
 def best_note(block: str) -> str:
     """What bold scores are.
 

@@ -8,7 +8,14 @@ from typing import Any
 from gaug.drawing.table import Scores, Table, with_best
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
-from gaug.studies.notes import best_note, failures, paper_tables, provenance, settings_tables
+from gaug.studies.notes import (
+    best_note,
+    failures,
+    paper_tables,
+    provenance,
+    settings_tables,
+    taken_over_note,
+)
 from gaug.studies.outcome import Outcome
 from gaug.studies.paper import Score, table7_score
 from gaug.studies.registry import STUDIES
@@ -73,8 +80,8 @@ class Table7(Study):
             ),
             [
                 *provenance(outcomes),
-                "Cora. By default GCN, GraphSAGE and GAT have 2 layers and JK-Net has 3. Settings"
-                " were chosen with the default number of layers.",
+                "Cora. By default GCN, GraphSAGE and GAT have 2 layers and JK-Net has 3.",
+                *taken_over_note(outcomes, "with the default number of layers"),
                 best_note("number of layers"),
                 *failures(outcomes),
             ],
