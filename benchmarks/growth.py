@@ -31,11 +31,12 @@ from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.memory import reusing
 from gaug.methods.none.config import NoAugmentationConfig
+from gaug.methods.run_memory import run_memory
 from gaug.models.config import ModuleConfig
 from gaug.models.spec import ModelSpec
 from gaug.runs.cost import measured
-from gaug.runs.run_memory import GraphSize, run_memory
 from gaug.training.config import TrainingConfig
+from gaug.training.graph_size import GraphSize
 from gaug.training.hooks import Augmentation
 from gaug.training.loop import train_run
 from gaug.training.progress import Progress

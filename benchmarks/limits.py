@@ -1,12 +1,13 @@
 """Runs under a hard limit of memory: each must fit or be refused, and none may be killed.
 
-Run as ``python -m benchmarks.limits [SIZE …]``, for example ``1GB 2GB``. Each case runs in its own
-process, whose private memory the system limits (``RLIMIT_DATA``), and prints whether it ran, with
-its peak, or was refused, with the message. Linux only.
+Run as ``python -m benchmarks.limits [SIZE …] [--nodes N …]``, for example ``1GB 2GB``. Each case is
+run in its own process, whose private memory the system limits (``RLIMIT_DATA``), and prints whether
+it ran, with its peak, or was refused, with the message. Linux only.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import resource
 import subprocess
@@ -45,10 +46,16 @@ def main() -> None:
     if sys.argv[1:2] == ["--case"]:
         print(json.dumps(_run(Case(**json.loads(sys.argv[3])), int(sys.argv[2]))))
         return
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.limits")
+    parser.add_argument("sizes", nargs="*", default=LIMITS, help="limits, such as 2GB")
+    parser.add_argument("--nodes", nargs="+", type=int, help="sizes of graphs; by default all")
+    chosen = parser.parse_args()
     bad = 0
-    for text in sys.argv[1:] or LIMITS:
+    for text in chosen.sizes:
         limit = parse_size(text)
         for case in CASES:
+            if chosen.nodes and case.nodes not in chosen.nodes:
+                continue
             outcome, fine = _limited(case, limit)
             bad += not fine
             print(f"{text}: {case}: {outcome}", flush=True)

@@ -26,6 +26,8 @@ from gaug.runs.memory import plan_memory
 _IMPORTED = (GAugM, GAugO, evaluate)  # so that they do not count as memory of the run
 _EPOCHS: dict[str, dict[str, Any]] = {
     "gaug-m": {"epochs": 3, "predictor_epochs": 3},
+    "adaedge": {"epochs": 3, "rounds": 1},
+    "bgcn": {"epochs": 3, "graphs": 1},
     "gaug-o": {"epochs": 1, "pretrain_predictor_epochs": 1, "pretrain_classifier_epochs": 1},
 }
 
@@ -76,6 +78,13 @@ CASES = (
         for model in ("gcn", "gat", "jknet")
         for nodes, alpha in ((10_000, 0.02), (30_000, 0.001))
     ),
+    *(Case(100_000, "gcn", method) for method in ("adaedge", "bgcn")),
+    *(
+        Case(100_000, model, method, settings={"batch_size": 512, "fanout": 10, **settings})
+        for model in ("gcn", "gat", "jknet")
+        for method, settings in (("none", {}), ("gaug-o", {"edge_model": "vgae"}))
+    ),
+    Case(100_000, "gcn", "gaug-m", settings={"predictor": "vgae", "predictor_hidden": 256}),
 )
 
 

@@ -25,10 +25,10 @@ from gaug.memory import (
     free_memory,
     held_memory,
     max_memory,
-    memory_budget,
     parse_size,
     reusing,
     set_max_memory,
+    set_share,
     size_text,
 )
 
@@ -197,7 +197,7 @@ def test_without_a_limit_a_margin_of_what_is_available_is_left(
     machine: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     available = available_memory()
-    assert memory_budget() == free_memory() == pytest.approx(0.9 * available, rel=0.01)
+    assert free_memory() == pytest.approx(0.9 * available, rel=0.01)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=300_000_000))
     assert free_memory() == 100_000_000
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=100_000_000))
@@ -206,7 +206,6 @@ def test_without_a_limit_a_margin_of_what_is_available_is_left(
 
 def test_what_the_process_holds_counts_against_the_limit(machine: None) -> None:
     set_max_memory(held_memory() + GB)
-    assert memory_budget() == max_memory()
     before = free_memory()
     assert before == pytest.approx(GB, rel=0.05)
     held = bytearray(200_000_000)
@@ -221,6 +220,19 @@ def test_a_limit_above_what_is_available_changes_nothing(machine: None) -> None:
     gaug.set_max_memory("5TB")
     assert free_memory() == before
     assert Room.left().limit is None
+
+
+def test_one_of_several_processes_may_hold_its_share(machine: None) -> None:
+    set_share(held_memory() + GB)
+    try:
+        assert free_memory() == pytest.approx(GB, rel=0.05)
+        assert Room.left().topic is None
+        assert str(Room(GB, share=2 * GB)) == "1.0 GB of a worker's 2.0 GB are left"
+        set_max_memory(held_memory() + 5 * GB)  # of all together
+        assert free_memory() == pytest.approx(GB, rel=0.05)
+        assert Room.left().topic == "max-memory"
+    finally:
+        set_share(None)
 
 
 def _limit_of_child(results: multiprocessing.queues.Queue[int | None]) -> None:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from gaug.methods.loading import load as load
     from gaug.methods.method import Method as Method
     from gaug.methods.none.method import NoAugmentation as NoAugmentation
+    from gaug.methods.stack.method import Stack as Stack
     from gaug.models.base import GNN as GNN
     from gaug.models.config import GATConfig as GATConfig
     from gaug.models.config import GCNConfig as GCNConfig
@@ -123,6 +124,7 @@ _HOMES = {
     "RunRecord": "gaug.runs.record",
     "SearchResult": "gaug.choosing.search",
     "SplitConfig": "gaug.data.config",
+    "Stack": "gaug.methods.stack.method",
     "Store": "gaug.runs.store",
     "SyntheticConfig": "gaug.data.synthetic",
     "TrainingConfig": "gaug.training.config",

@@ -96,7 +96,13 @@ def searched_settings(config: type[Config]) -> dict[str, Searched]:
 
 @dataclass(frozen=True)
 class Config:
-    """Base class of every group of settings; checks types and ranges on creation."""
+    """Base class of every group of settings; checks types and ranges on creation.
+
+    Attributes:
+        ambiguous: Names that could mean several of its settings, and what to write instead.
+    """
+
+    ambiguous: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __post_init__(self) -> None:
         hints = typing.get_type_hints(type(self))
@@ -219,6 +225,9 @@ def _find_group(
     if owners:
         which = " or ".join(f"{owner}.{name}" for owner in owners)
         raise ConfigError(f"Setting {name!r} is not unique. Write {which}.")
+    instead = [other for config in groups.values() for other in config.ambiguous.get(name, ())]
+    if instead:
+        raise ConfigError(f"Setting {name!r} is not unique. Write {' or '.join(instead)}.")
     owners = [
         what
         for what, config in elsewhere.items()

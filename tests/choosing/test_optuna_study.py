@@ -14,9 +14,10 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from gaug.choosing.optuna_study import BATCH, OptunaStudy
+from gaug.choosing.optuna_study import OptunaStudy
 from gaug.choosing.scores import ValidationScores
 from gaug.choosing.search import search_settings
+from gaug.choosing.shared_trials import BATCH
 from gaug.choosing.trial import Trial
 from gaug.config import searched_settings
 from gaug.errors import TrainingError

@@ -96,8 +96,10 @@ def test_the_same_command_goes_on_after_an_interruption(
         return stage
 
     monkeypatch.setattr(Trainer, "_resumed", watched)
-    found = json.loads(gaug(*command, store).out)
+    again = gaug(*command, store)
+    found = json.loads(again.out)
     assert began == [11]
+    assert "gaug: Run 1 goes on from its checkpoint of 20" in again.err
     assert found["test_mean"] == whole["test_mean"]
     with closing(Store(str(store))) as opened:
         assert len(opened.all()) == 1

@@ -11,10 +11,10 @@ import pytest
 
 from gaug.cli import options
 from gaug.memory import held_memory, max_memory, set_max_memory
+from gaug.methods.run_memory import RunMemory
 from gaug.runs.graphs import Graphs
 from gaug.runs.memory import plan_memory, worker_memory
 from gaug.runs.plan import Plan
-from gaug.runs.run_memory import RunMemory
 
 GB = 10**9
 SHORT = ("--split", "stratified", "--set", "epochs=2")

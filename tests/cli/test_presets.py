@@ -57,6 +57,15 @@ def test_a_search_begins_at_the_preset_of_another_model(gaug, folder):
     assert trial["settings"]["drop_fraction"] == preset.settings["drop_fraction"]
 
 
+def test_settings_that_did_not_run_again_are_no_preset(gaug, folder):
+    path = folder / "dropedge.toml"
+    options = ("--runs", "1", "--set", "epochs=3", "--finalists", "0", "--write-preset", path)
+    result = gaug(*SEARCH, *SPLIT, *options)
+    assert result.code == 1
+    assert "No preset was written: the best settings did not run again" in result.err
+    assert not path.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

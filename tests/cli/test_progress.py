@@ -30,10 +30,11 @@ def test_without_a_terminal_it_prints_a_line_now_and_then(clock, capsys):
     with run_progress("karate, gcn", 4, quiet=False) as move:
         move(0.5)
         assert capsys.readouterr().err == ""
-        clock.now += 60
+        clock.now += 36
         move(1.5)
         move(1.6)
-        assert capsys.readouterr().err == "karate, gcn: 1 of 4 runs\n"
+        # One run in 36 s, and 2.5 are left.
+        assert capsys.readouterr().err == "karate, gcn: 1 of 4 runs, about 90 s left\n"
         clock.now += 60
         move(4)
         assert capsys.readouterr().err == "karate, gcn: 4 of 4 runs\n"

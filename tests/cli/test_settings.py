@@ -35,6 +35,9 @@ def test_one_group_alone(gaug):
     assert {row["group"] for row in json.loads(gaug("settings", "split", "--json").out)} == {
         "--split"
     }
+    both = json.loads(gaug("settings", "gaug-m+dropedge", "--json").out)
+    assert {"add_fraction", "drop_fraction"} < {row["name"] for row in both}
+    assert "gaug-m+dropedge" not in gaug("settings").out
     result = gaug("settings", "dropedges")
     assert result.code == 2
     assert "Unknown group of settings 'dropedges'" in result.err

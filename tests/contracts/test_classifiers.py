@@ -32,6 +32,11 @@ FEWER: dict[str, dict[str, Any]] = {
 }
 
 
+def fewer(name: str) -> dict[str, Any]:
+    """Settings that make a method, or both parts of a stack, quick."""
+    return {key: value for part in name.split("+") for key, value in FEWER.get(part, {}).items()}
+
+
 class TwoLayers(nn.Module):
     def __init__(self, in_features: int, num_classes: int) -> None:
         super().__init__()
@@ -44,7 +49,7 @@ class TwoLayers(nn.Module):
 
 
 def estimator(method: str, model: Any = "gcn", seed: int = 0) -> Method[Any]:
-    config = METHODS.config_type(method)(**FEWER.get(method, {}))
+    config = METHODS.config_type(method)(**fewer(method))
     return MethodSpec.of(config).build(model=model, training=SHORT, seed=seed)
 
 
@@ -96,7 +101,7 @@ def test_it_predicts_what_its_run_predicted(data: Data, method: str) -> None:
     assert fitted.summary.test_score is None
 
 
-@pytest.mark.parametrize("method", ["none", "dropedge", "gaug-o", "adaedge", "gaug-m"])
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"bgcn"}))
 def test_a_grown_graph_is_predicted_whole(data: Data, method: str) -> None:
     grown = with_new_nodes(data)
     probabilities = estimator(method).fit(data).predict_proba(grown)

@@ -148,3 +148,9 @@ def test_mini_batches_learn_to_tell_edges_from_other_pairs(
 def test_a_fanout_without_batches_is_refused() -> None:
     with pytest.raises(ConfigError, match="predictor_fanout=5 is a setting of mini-batches"):
         GAEConfig(predictor_fanout=5)
+
+
+def test_a_batch_larger_than_the_graph_is_refused() -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=80, num_classes=2, degree=10.0))
+    with pytest.raises(ConfigError, match="at most the number of nodes, 80, got 81"):
+        train_autoencoder(data, GAEConfig(predictor_batch_size=81), 0)

@@ -76,3 +76,24 @@ def test_the_backward_pass_drops_what_the_forward_pass_dropped(rows_of_a_block: 
         assert torch.autograd.gradcheck(attend_with_dropout, parts)
     whole = attend_to_all(lambda rows: weights[rows], z, target, source)
     assert not torch.allclose(kept, whole)
+
+
+def test_without_gradients_heads_of_large_graphs_attend_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    together = listed(*inputs())
+    heads_at_once: list[int] = []
+    repeat = Pattern.repeat
+
+    def watched(pattern: Pattern, times: int) -> Pattern:
+        heads_at_once.append(times)
+        return repeat(pattern, times)
+
+    monkeypatch.setattr(gaug.graph.attention, "HEADS_TOGETHER", HEADS * NODES * NODES - 1)
+    monkeypatch.setattr(Pattern, "repeat", watched)
+    with torch.no_grad():
+        one_by_one = listed(*inputs())
+    assert heads_at_once == [1] * HEADS
+    assert torch.equal(one_by_one, together)
+    listed(*inputs())  # all of them are needed for a gradient
+    assert heads_at_once[HEADS:] == [HEADS]

@@ -174,3 +174,31 @@ class Unfinished(torch.nn.Module):
 def test_a_module_that_fails_without_a_word_is_told_by_the_kind_of_its_error() -> None:
     with pytest.raises(ConfigError, match=r"features are sparse \(NotImplementedError\)\. If it"):
         NoAugmentation(model=Unfinished).fit(load_graph("karate"))
+
+
+def test_a_fit_that_does_not_fit_into_memory_is_refused_before_it_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GAUG_MAX_MEMORY", "1MB")  # so that it is restored afterwards
+    told: list[str] = []
+    message = (
+        r"^A fit of gcn, gaug-m needs about \d+ MB for 34 nodes, and 0 MB of the 1 MB of max_memory"
+        r" are left\. Set a smaller batch_size"
+    )
+    with pytest.raises(ConfigError, match=message):
+        GAugM(predictor="ra").fit(
+            load_graph("karate"), on_progress=lambda now: told.append(now.note)
+        )
+    assert told == []
+
+
+def test_a_fit_tells_how_far_its_preparation_is() -> None:
+    told: list[tuple[float, str]] = []
+    GAugM(predictor="gae", predictor_epochs=4, epochs=2).fit(
+        load_graph("karate"), on_progress=lambda now: told.append((now.epochs, now.note))
+    )
+    before = [note for epochs, note in told if epochs == 0]
+    assert [note.partition(", about")[0] for note in before[:4]] == [
+        f"preparing GAug-M: {share}%" for share in (12, 25, 38, 50)
+    ]
+    assert told[-1][0] == 2

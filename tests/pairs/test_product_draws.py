@@ -14,6 +14,7 @@ from gaug.graph.adjacency import Adjacency
 from gaug.graph.sparse import Pattern
 from gaug.pairs import tile_work
 from gaug.pairs.product_draws import draw_pairs
+from gaug.pairs.random_columns import RandomColumns
 
 NUM_NODES = 14
 
@@ -105,3 +106,30 @@ def test_pairs_ascend_without_repetition_self_loops_and_excluded_pairs(form: str
 def test_where_nothing_can_be_drawn_nothing_is(form: str, z: Tensor) -> None:
     assert draw_pairs(z, 0.5, 0, no_edges(z.size(0))).numel() == 0
     assert draw_pairs(embeddings(), 0.0, 0, no_edges()).numel() == 0
+
+
+def test_no_stream_is_that_of_the_columns_of_the_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are seeded by the same number; zeros at the end of a seed do not count."""
+    states: list[tuple[int, ...]] = []
+    new = np.random.default_rng
+
+    def watched(seed: int | list[int]) -> np.random.Generator:
+        states.append(tuple(np.random.SeedSequence(seed).generate_state(4).tolist()))
+        return new(seed)
+
+    monkeypatch.setattr(np.random, "default_rng", watched)
+    for seed in (0, 5, 1 << 61):
+        draw_pairs(embeddings(), 1.0, seed, no_edges())
+        RandomColumns(NUM_NODES, 4, seed, torch.device("cpu"))
+    assert len(states) > 3 * 4
+    assert len(set(states)) == len(states)
+
+
+def test_pairs_that_are_excluded_are_never_drawn_among_many(form: str) -> None:
+    """Every second pair of 60 alike nodes is excluded, and all others are nearly certain."""
+    upper = torch.ones(60, 60).triu(1).nonzero().t()
+    excluded = Adjacency.of_pairs(upper[:, ::2], 60).pattern
+    drawn = draw_pairs(torch.ones(60, 1), 1.0, 3, excluded)
+    others = upper[0, 1::2] * 60 + upper[1, 1::2]
+    assert set(drawn.tolist()) <= set(others.tolist())
+    assert drawn.numel() > 0.99 * others.numel()

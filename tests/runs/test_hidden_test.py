@@ -35,6 +35,7 @@ METHODS = {
     "adaedge": ["rounds=2"],
     "bgcn": ["graphs=2"],
     "gaug-o": ["pretrain_classifier_epochs=2", "pretrain_predictor_epochs=2"],
+    "adaedge+dropedge": ["rounds=2"],
 }
 
 

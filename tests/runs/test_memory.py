@@ -13,22 +13,27 @@ from typing import Any
 
 import psutil
 import pytest
+import torch
 from torch_geometric.data import Data
 
 import gaug
+from gaug import NoAugmentation
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError, GaugError
 from gaug.memory import Room, held_memory, set_max_memory
+from gaug.methods.gaug_o.memory import edge_bytes
+from gaug.methods.run_memory import RunMemory, ranking_memory, run_memory
+from gaug.models.spec import ModelSpec
 from gaug.runs.execute import execute, execute_all
 from gaug.runs.execution import Request
 from gaug.runs.executor import Tell, ThisProcess
 from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.memory import check_run, fitting_workers, plan_memory, worker_memory, workers_in
 from gaug.runs.plan import Plan
-from gaug.runs.resolving import resolved
+from gaug.runs.resolving import automatic_batching
 from gaug.runs.run_job import RunJob
-from gaug.runs.run_memory import GraphSize, RunMemory, ranking_memory, run_memory
 from gaug.runs.worker_processes import WORKER_BYTES, WorkerProcesses
+from gaug.training.graph_size import GraphSize
 
 GB = 10**9
 SIZE = GraphSize(nodes=100_000, pairs=500_000, features=1_000_000)
@@ -49,7 +54,7 @@ def data() -> Data:
 
 def memory_of(model: str = "gcn", method: str = "none", **settings: Any) -> RunMemory:
     plan = Plan.of("karate", model=model, method=method, settings=settings)
-    return run_memory(SIZE, plan.model, plan.method.config)
+    return run_memory(SIZE, plan.model, plan.method.config, plan.method.predictors)
 
 
 _MEASURED = """
@@ -80,8 +85,18 @@ print(json.dumps([held, plan_memory(placed).peak, cost.peak_memory_mb * 1e6]))
         ("gat", "dropedge", {"epochs": 3}),
         ("jknet", "none", {"epochs": 3}),
         ("gsage", "gaug-m", {"epochs": 3, "predictor_epochs": 2}),
+        ("gcn", "gaug-m+dropedge", {"epochs": 3, "predictor_epochs": 2}),
         ("gcn", "gaug-o", {"epochs": 1, "alpha": 0.02, "pretrain_predictor_epochs": 1,
                            "pretrain_classifier_epochs": 1}),
+        ("gcn", "adaedge", {"epochs": 3, "rounds": 1}),
+        ("gcn", "bgcn", {"epochs": 3, "graphs": 1}),
+        ("gcn", "none", {"epochs": 1, "batch_size": 400, "fanout": 10}),
+        ("jknet", "none", {"epochs": 1, "batch_size": 400, "fanout": 5}),
+        ("gcn", "gaug-o", {"epochs": 1, "pretrain_predictor_epochs": 1, "edge_embedding": 64,
+                           "pretrain_classifier_epochs": 1, "edge_model": "vgae",
+                           "batch_size": 400, "fanout": 5}),
+        ("gcn", "gaug-m", {"epochs": 1, "predictor": "vgae", "predictor_epochs": 2,
+                           "predictor_hidden": 512, "batch_size": 400, "fanout": 10}),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
@@ -110,6 +125,12 @@ def test_a_run_takes_no_more_than_its_estimate_and_not_much_less(
         (memory_of(), memory_of(method="gaug-m")),
         (memory_of(method="gaug-m", add_fraction=0), memory_of(method="gaug-m", add_fraction=1)),
         (memory_of(), memory_of(method="gaug-o")),
+        (memory_of(method="gaug-m"), memory_of(method="gaug-m+dropedge")),
+        (memory_of(method="dropedge"), memory_of(method="gaug-m+dropedge")),
+        (memory_of(method="adaedge"), memory_of(method="adaedge+gaug-o")),
+        (memory_of(method="gaug-o"), memory_of(method="adaedge+gaug-o")),
+        (memory_of(method="gaug-o"), memory_of(method="gaug-o", edge_embedding=64)),
+        (memory_of(method="gaug-o"), memory_of(method="gaug-o", edge_model="vgae")),
     ],
 )
 def test_what_holds_more_takes_more(less: RunMemory, more: RunMemory) -> None:
@@ -142,6 +163,41 @@ def test_the_graphs_that_a_method_draws_are_no_reason_to_refuse() -> None:
     assert small.peak < large.peak
 
 
+def test_graphs_that_reach_their_limit_are_a_reason() -> None:
+    """A hundred thousand nodes at alpha=0.2 ask for far more than four times the edges."""
+    capped = memory_of("gat", "gaug-o")
+    assert capped.least == capped.peak == capped.run + capped.drawn
+    assert capped.drawn == 4 * SIZE.pairs * edge_bytes(ModelSpec.of("gat"))
+    few = memory_of("gat", "gaug-o", alpha=1e-6)
+    assert few.least < few.peak < capped.least
+
+
+def test_a_refusal_tells_how_many_edges_may_be_drawn() -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=12_000))
+    settings: dict[str, Any] = {"batch_size": 100, "fanout": 5}
+    plan = Plan.of(data, model="gat", method="gaug-o", settings=settings)
+    placed = Graphs().place(plan)
+    tight = Room(plan_memory(placed).least - 1_000_000)
+    with pytest.raises(ConfigError, match=r"max_sampled_edges=(\d+) would fit\.$") as refusal:
+        check_run(placed, tight)
+    fewer = str(refusal.value).rpartition("=")[2].split()[0]
+    fitting = plan.with_settings([f"max_sampled_edges={fewer}"])
+    check_run(Graphs().place(fitting), tight)
+
+
+def test_an_automatic_batch_size_counts_the_graphs_that_are_drawn() -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=12_000))
+    settings: dict[str, Any] = {"batch_size": "auto", "fanout": 5}
+    plan = Plan.of(data, model="gat", method="gaug-o", settings=settings)
+    whole = Graphs().place(Plan.of(data, model="gat", method="gaug-o"))
+    memory = plan_memory(whole)
+    found = automatic_batching(whole.plan, whole.task, Room(memory.peak))
+    assert found.training.batch_size is None
+    with_engine = dataclasses.replace(whole.plan, training=plan.training)
+    found = automatic_batching(with_engine, whole.task, Room(memory.peak - 1))
+    assert found.training.batch_size is not None
+
+
 def test_dense_features_count_by_their_entries() -> None:
     plan = Plan.of("karate")
     narrow, wide = (
@@ -155,9 +211,48 @@ def test_dense_features_count_by_their_entries() -> None:
     assert wide.run - narrow.run >= 4 * 990 * SIZE.nodes
 
 
-def test_ranking_grows_with_the_edges() -> None:
+def test_ranking_grows_with_the_edges_and_with_the_width_of_the_predictor() -> None:
     denser = dataclasses.replace(SIZE, pairs=2 * SIZE.pairs)
     assert ranking_memory(SIZE) < ranking_memory(denser)
+    wider: list[dict[str, Any]] = [{}, {"predictor_hidden": 256}, {"embedding": 256}]
+    sizes = [memory_of(method="gaug-m", predictor="vgae", **settings).prepare for settings in wider]
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) == 3
+
+
+BATCH = dataclasses.replace(SIZE, step_nodes=5000, step_pairs=20_000, hops=2)
+
+
+def test_batches_of_a_denser_graph_are_larger() -> None:
+    """Twice the edges of each node: four times the nodes within two hops."""
+    grown = BATCH.grown(2.0)
+    assert grown.pairs == 2 * SIZE.pairs
+    assert (grown.step_nodes, grown.step_pairs) == (20_000, 160_000)
+    assert BATCH.grown(1.0) == BATCH
+    everything = BATCH.grown(100.0)
+    assert (everything.step_nodes, everything.step_pairs) == (SIZE.nodes, everything.pairs)
+    assert SIZE.grown(2.0) == dataclasses.replace(SIZE, pairs=2 * SIZE.pairs)
+
+
+@pytest.mark.parametrize("method", ["adaedge", "bgcn"])
+def test_methods_with_graphs_of_their_own_hold_them_whole_in_mini_batches(method: str) -> None:
+    none, own = (Plan.of("karate", method=name) for name in ("none", method))
+    sizes = SIZE, BATCH
+    whole, part = (
+        run_memory(size, own.model, own.method.config).run
+        - run_memory(size, none.model, none.method.config).run
+        for size in sizes
+    )
+    assert whole == part
+
+
+def test_many_classes_take_more() -> None:
+    plan = Plan.of("karate")
+    few, many = (
+        run_memory(dataclasses.replace(SIZE, classes=count), plan.model, plan.method.config).run
+        for count in (2, 1000)
+    )
+    assert many - few >= 4 * 998 * SIZE.nodes
 
 
 def test_nothing_is_refused_on_another_device(data: Data) -> None:
@@ -206,21 +301,53 @@ def test_an_automatic_batch_size_is_the_whole_graph_where_it_fits_and_else_what_
     plan = Plan.of(large, settings={"hidden": 512, "batch_size": "auto", "fanout": 5})
     task = Graphs().place(Plan.of(large)).task
     needed = plan_memory(placed_on(large, hidden=512)).least
-    roomy = resolved(plan, task, Room(needed))
-    assert (roomy.plan.training.batch_size, roomy.plan.training.fanout) == (None, None)
-    assert roomy.note is not None
+    roomy = automatic_batching(plan, task, Room(needed))
+    assert (roomy.training.batch_size, roomy.training.fanout) == (None, None)
     assert "trains on the whole graph" in roomy.note
-    tight = resolved(plan, task, Room(needed - 1))
-    size = tight.plan.training.batch_size
+    tight = automatic_batching(plan, task, Room(needed - 1))
+    size = tight.training.batch_size
     assert isinstance(size, int)
-    assert tight.plan.training.fanout == 5
-    assert tight.note is not None
+    assert tight.training.fanout == 5
     assert tight.note.startswith(f"batch_size=auto is {size:,}, which takes about")
     assert plan_memory(placed_on(large, hidden=512, batch_size=size, fanout=5)).least < needed
     with pytest.raises(
         ConfigError, match=r"^No batch_size fits: even batches of 16 .* are free\.$"
     ):
-        resolved(plan, task, Room(1000))
+        automatic_batching(plan, task, Room(1000))
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 15, 16, 17])
+def test_a_graph_with_few_training_nodes_is_refused_an_automatic_batch_size_in_words(
+    count: int, data: Data
+) -> None:
+    plan = Plan.of(data, settings={"batch_size": "auto"})
+    task = Graphs().place(Plan.of(data)).task
+    few = dataclasses.replace(task, train=task.train[:count])
+    tried = {1: 1, 2: 2, 10: 8, 15: 8, 16: 16, 17: 16}[count]
+    with pytest.raises(ConfigError, match=rf"even batches of {tried} training nodes") as refusal:
+        automatic_batching(plan, few, Room(1000, limit=2000))
+    assert refusal.value.topic == "max-memory"
+
+
+def test_plans_that_share_an_automatic_batch_size_stay_what_they_are(data: Data) -> None:
+    graphs, own = Graphs(), NoAugmentation()
+    plan = Plan.of(data, settings={"batch_size": "auto"})
+    plans = [
+        plan,
+        dataclasses.replace(plan, seed=7),
+        dataclasses.replace(plan, threads=2),
+        dataclasses.replace(plan, method=dataclasses.replace(plan.method, instance=own)),
+        dataclasses.replace(plan, model=dataclasses.replace(plan.model, name="mine", factory=Own)),
+    ]
+    for given in plans:
+        found = graphs.place(given)
+        assert found.plan == dataclasses.replace(given, training=found.plan.training)
+        assert found.plan.training.batch_size is None
+        assert found.note is not None
+
+
+class Own(torch.nn.Linear):
+    """A user-defined module."""
 
 
 def test_an_automatic_batch_size_is_recorded_as_the_number_that_it_is(data: Data) -> None:
@@ -305,19 +432,29 @@ def test_jobs_that_do_not_fit_side_by_side_run_one_after_the_other() -> None:
     assert all(ended <= begun for (_, ended), (begun, _) in itertools.pairwise(times))
 
 
-def limit_of_worker(tell: Tell) -> int | None:
-    from gaug.memory import max_memory
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """A job that tells how much it may take."""
 
-    return max_memory()
+    memory: int = 0
+
+    def __call__(self, tell: Tell) -> int:
+        return held_memory() + Room.left().free
 
 
-def test_workers_share_the_limit() -> None:
-    set_max_memory(held_memory() + 3 * GB)
+@pytest.mark.parametrize("limited", [False, True])
+def test_workers_share_what_may_be_used(limited: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if limited:
+        set_max_memory(held_memory() + 3 * GB)
+    else:
+        monkeypatch.setattr("gaug.memory._spare", lambda: 3 * GB)
     with WorkerProcesses(2) as executor:
-        ((_, limit),) = executor.run([limit_of_worker])
-    assert isinstance(limit, int)
-    assert limit <= 1.5 * GB
-    assert limit == pytest.approx(1.5 * GB, rel=0.1)
+        ((_, small),) = executor.run([Told(GB)])
+        ((_, unknown),) = executor.run([Told()])
+        ((_, alone),) = executor.run([Told(2 * GB)])
+    assert small == pytest.approx(1.5 * GB, rel=0.1)
+    assert unknown == pytest.approx(1.5 * GB, rel=0.1)
+    assert alone == pytest.approx(3 * GB, rel=0.1)  # no other fits beside it
 
 
 def test_results_do_not_depend_on_the_limit(data: Data) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 import torch
@@ -139,6 +139,9 @@ METHODS = {
     "gaug-o, vgae": lambda: GAugO(
         pretrain_predictor_epochs=3, pretrain_classifier_epochs=2, edge_model="vgae"
     ),
+    "gaug-o, sparse": lambda: GAugO(
+        pretrain_predictor_epochs=3, pretrain_classifier_epochs=2, engine="sparse"
+    ),
     "gaug-o, random": lambda: GAugO(variant="random", pretrain_classifier_epochs=2),
 }
 
@@ -267,13 +270,19 @@ def test_a_graph_of_other_nodes_than_the_batch_is_refused(task: Task) -> None:
         run(task, Careless(), batch_size=5)
 
 
+class Unprepared(NoAugmentation):
+    """A method whose preparation must not be reached."""
+
+    def prepare(self, visible: Visible, seed: int, *, on_share: Any = None) -> NoReturn:
+        pytest.fail("This was prepared.")
+
+
 def test_a_module_whose_depth_is_unknown_needs_batch_hops(task: Task) -> None:
     assert isinstance(task.features, SparseMatrix)
     dense = dataclasses.replace(task, features=task.features.to_torch().to_dense())
     config = TrainingConfig(epochs=2, batch_size=20)
-    runs = PreparedRuns.prepare(dense, ModelSpec.of(Layerless), NoAugmentation(), config)
     with pytest.raises(ConfigError, match=r"layers of Layerless cannot be told.* Set batch_hops"):
-        runs.train(0)
+        PreparedRuns.prepare(dense, ModelSpec.of(Layerless), Unprepared(), config)
     config = dataclasses.replace(config, batch_hops=0)
     PreparedRuns.prepare(dense, ModelSpec.of(Layerless), NoAugmentation(), config).train(0)
 
@@ -301,4 +310,4 @@ def test_a_batch_larger_than_the_training_nodes_is_refused(task: Task) -> None:
     with pytest.raises(
         ConfigError, match=rf"at most the number of training nodes, {count}, got {count + 1}"
     ):
-        run(task, batch_size=count + 1)
+        run(task, Unprepared(), batch_size=count + 1)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import errno
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
-from gaug import BGCN, AdaEdge, DropEdge, GAugM, GAugO, NoAugmentation
+from gaug import BGCN, AdaEdge, DropEdge, GAugM, GAugO, NoAugmentation, Stack
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
+from gaug.runs.run_job import RunJob
 from gaug.training.checkpoint import Checkpoint
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import AugmentedRun, Visible
@@ -40,7 +43,21 @@ METHODS: dict[str, Any] = {
     "adaedge": lambda: AdaEdge(rounds=3, add_confidence=0.4, remove_confidence=0.4),
     "bgcn": lambda: BGCN(graphs=2, dropout_samples=2),
     "gaug-o": lambda: GAugO(
-        pretrain_predictor_epochs=4, pretrain_classifier_epochs=3, warmup=2.0, edge_model="vgae"
+        pretrain_predictor_epochs=4,
+        pretrain_classifier_epochs=3,
+        pretrain_weights="best",
+        warmup=2.0,
+        edge_model="vgae",
+    ),
+    "gaug-m+dropedge": lambda: Stack(
+        GAugM(predictor="ra", inference="original"), DropEdge(drop_fraction=0.3)
+    ),
+    "adaedge+gaug-o": lambda: Stack(
+        AdaEdge(rounds=2, add_confidence=0.4, remove_confidence=0.4),
+        GAugO(pretrain_predictor_epochs=3, pretrain_classifier_epochs=2),
+    ),
+    "gaug-o, sparse": lambda: GAugO(
+        pretrain_predictor_epochs=4, pretrain_classifier_epochs=3, engine="sparse"
     ),
 }
 
@@ -94,7 +111,7 @@ def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(
             checkpoint = Checkpoint(file, "me", seconds=0)
             result = killed_after(runs, steps * per_epoch, checkpoint)
             tries += 1
-            assert tries < 60
+            assert tries < 80
         assert tries > 1
         check_same(result, whole)
 
@@ -139,6 +156,19 @@ def saved(task: Task, file: Path, identity: str = "me") -> None:
     assert file.exists()
 
 
+def test_the_time_before_an_interruption_counts(task: Task, tmp_path: Path) -> None:
+    file = tmp_path / "run.checkpoint"
+    saved(task, file)
+    content = torch.load(file, weights_only=True)
+    assert content["state"]["seconds"] > 0
+    content["state"]["seconds"] = 1000.0
+    torch.save(content, file)
+    job = RunJob(prepared(task, NoAugmentation()), 0, True, Checkpoint(file, "me", seconds=0))
+    assert 1000 < job(lambda share, note="": None)["seconds"] < 1500
+    # The checkpoints that it wrote itself count from the beginning, too.
+    assert 1000 < torch.load(file, weights_only=True)["state"]["seconds"] < 1500
+
+
 @pytest.mark.parametrize("left", [0, 1, 100, 0.5, 0.99])
 def test_a_truncated_file_is_told_and_the_run_starts_over(
     task: Task, tmp_path: Path, left: float
@@ -179,28 +209,121 @@ def test_the_checkpoint_of_another_run_is_not_used(task: Task, tmp_path: Path) -
     assert "belongs to another run" in result.warning
 
 
-def test_a_full_disk_costs_the_checkpoint_and_not_the_run(
-    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("content", [[], None, {"format": 2}, torch.zeros(3), "text", 7])
+def test_a_file_that_holds_something_else_is_refused(
+    task: Task, tmp_path: Path, content: Any
+) -> None:
+    file = tmp_path / "run.checkpoint"
+    torch.save(content, file)
+    result = prepared(task, NoAugmentation()).train(0, checkpoint=Checkpoint(file, "me"))
+    assert result.warning is not None
+    assert "is damaged" in result.warning
+
+
+def _without(name: str) -> Callable[[dict[str, Any]], None]:
+    return lambda state: state.pop(name)
+
+
+def _setting(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda state: state.update({name: value})
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        _without("random"),
+        _without("run"),
+        _setting("model", {"nothing": torch.zeros(1)}),
+        _setting("optimizer", []),
+        _setting("graphs", [{"pairs": None, "weight": None}]),
+        _setting("random", {"cpu": None, "cuda": None, "method": None}),
+    ],
+)
+def test_a_state_that_cannot_be_restored_starts_the_run_over(
+    task: Task, tmp_path: Path, spoil: Callable[[dict[str, Any]], None]
 ) -> None:
     file = tmp_path / "run.checkpoint"
     saved(task, file)
-    before = file.read_bytes()
-    save = torch.save
-
-    def full(state: Any, path: Path) -> None:
-        save(state, path)
-        path.write_bytes(path.read_bytes()[:100])
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(torch, "save", full)
-    whole = prepared(task, NoAugmentation()).train(0)
-    result = prepared(task, NoAugmentation()).train(0, checkpoint=Checkpoint(file, "me", seconds=0))
+    content = torch.load(file, weights_only=True)
+    spoil(content["state"])
+    torch.save(content, file)
+    whole = prepared(task, NoAugmentation()).train(0, keep_history=True)
+    runs = prepared(task, NoAugmentation())
+    result = runs.train(0, keep_history=True, checkpoint=Checkpoint(file, "me"))
     assert torch.equal(result.probabilities, whole.probabilities)
+    assert str(result.history) == str(whole.history)
+    assert result.earlier_seconds == 0
     assert result.warning is not None
-    assert "No checkpoint could be written" in result.warning
-    assert "No space left on device" in result.warning
+    assert "is damaged" in result.warning
+    assert "started from the beginning" in result.warning
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_a_full_disk_costs_the_checkpoint_and_not_the_run(task: Task, tmp_path: Path) -> None:
+    file = tmp_path / "run.checkpoint"
+    saved(task, file)
+    before = file.read_bytes()
+    draft = file.with_suffix(f".{os.getpid()}.draft")
+
+    def fill_disk(_: Progress) -> None:
+        if not draft.is_symlink():  # removed after each try
+            draft.symlink_to("/dev/full")
+
+    whole = prepared(task, NoAugmentation()).train(0)
+    result = prepared(task, NoAugmentation()).train(
+        0, on_progress=fill_disk, checkpoint=Checkpoint(file, "me", seconds=0)
+    )
+    assert torch.equal(result.probabilities, whole.probabilities)
+    assert result.warning == (
+        f"No checkpoint could be written to {tmp_path} ([Errno 28] No space left on device), so an"
+        " interruption would have started this run over."
+    )
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_a_disk_that_was_full_for_a_while_is_forgotten(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint", "me")
+    (tmp_path / f"run.{os.getpid()}.draft").symlink_to("/dev/full")
+    checkpoint.save({"a": torch.zeros(1000)})
+    assert checkpoint.problem is not None
+    checkpoint.save({"a": torch.zeros(1000)})
+    assert checkpoint.problem is None
+    assert checkpoint.load() is not None
+
+
+def test_a_fit_with_other_code_of_the_same_name_does_not_use_it(tmp_path: Path) -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=90, num_classes=3, degree=6.0))
+    file = tmp_path / "fit.checkpoint"
+
+    def model(times: float) -> Any:
+        class Mine(nn.Module):
+            def __init__(self, in_features: int, num_classes: int) -> None:
+                super().__init__()
+                self.layer = nn.Linear(in_features, num_classes)
+
+            def forward(self, x: Any, edge_index: Any, edge_weight: Any = None) -> Any:
+                return self.layer(times * x.to_dense())
+
+        return Mine
+
+    def method(times: float) -> NoAugmentation:
+        return NoAugmentation(model=model(times), epochs=5)
+
+    def stop(now: Progress) -> None:
+        if now.epochs == 3:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        method(1.0).fit(data, on_progress=stop, checkpoint=file, checkpoint_seconds=0)
+    told: list[float] = []
+    method(1.0).fit(data, on_progress=lambda now: told.append(now.epochs), checkpoint=file)
+    assert told[0] == 3  # the two before are in the file
+    with pytest.raises(KilledError):
+        method(1.0).fit(data, on_progress=stop, checkpoint=file, checkpoint_seconds=0)
+    with pytest.warns(UserWarning, match="belongs to another run"):
+        method(2.0).fit(data, checkpoint=file)
 
 
 def test_a_fit_goes_on_from_its_checkpoint_and_removes_it(tmp_path: Path) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from dataclasses import dataclass
 from typing import Any
 
 from torch_geometric.data import Data
 
-from gaug.choosing.candidates import CANDIDATES, NONE, CandidateList
+from gaug.choosing.candidates import CANDIDATES, NONE
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.engine import TrialRunner, check_validation
+from gaug.choosing.engine import TrialRunner, check_validation, resampling_of
 from gaug.choosing.limits import TIME_BUDGET, TRIAL_RUNS, check_auto
+from gaug.choosing.race import race
 from gaug.classifier.base import NodeClassifier
 from gaug.classifier.graph_info import GraphInfo
 from gaug.classifier.mended_graph import MendedGraphClassifier
@@ -20,7 +20,7 @@ from gaug.data.config import SplitConfig
 from gaug.data.fitting_split import with_fitting_masks
 from gaug.data.splits import Split
 from gaug.models.spec import Model
-from gaug.runs.executor import Executor, OnProgress
+from gaug.runs.executor import Executor, OnNote, OnProgress
 from gaug.runs.executors import local_executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.memory import fitting_workers
@@ -38,38 +38,36 @@ def choose_method(
     executor: Executor | None = None,
     store: Store | None = None,
     on_progress: OnProgress | None = None,
+    on_note: OnNote | None = None,
 ) -> Comparison:
-    """Try the candidates within a time budget and compare them on the validation nodes.
+    """Try candidates within a time budget and compare them on the validation nodes.
 
-    Labels of test nodes are not used. No augmentation is always tried. Another trial starts while
-    there is time left, and is stopped when the time is up; a stopped trial does not count. With
-    enough time, the same seed gives the same choice.
+    Labels of test nodes are not used. No augmentation is always tried. A trial is stopped when the
+    time of its part of the race is up; its finished runs count. With enough time, the same seed
+    gives the same choice. See `gaug.choosing.race`.
 
     Args:
         plan: Everything but the method.
         time_budget: Seconds for all trials together.
-        runs: Runs of each trial.
+        runs: Runs of a candidate before the final.
         graphs: Graphs that are already loaded.
         executor: Where to run; by default in this process.
         store: Where runs are recorded and reused from.
         on_progress: Called regularly with the finished share of the trials.
+        on_note: Called with a few words about who leads.
     """
     check_auto(plan.model.name, time_budget)
     graphs = graphs or Graphs()
-    plain = NONE.trial(plan)
-    check_validation(graphs, plain)
-    deadline = time.monotonic() + time_budget
-    candidates = CandidateList(plan, graphs.place(plan).task, deadline=deadline)
-    total = len(candidates) + 1
-    runner = TrialRunner(graphs, runs, executor, store, deadline)
-
-    def tell(done: float) -> None:
-        if on_progress is not None:
-            on_progress(done / total)
-
-    plain = runner.run_one(plain, tell)
-    tried = runner.run_all(candidates, lambda done: tell(1 + done))
-    return Comparison(plain, [*tried, *candidates.left_out])
+    check_validation(graphs, NONE.trial(plan))
+    runner = TrialRunner(graphs, runs, executor, store, resampling=resampling_of(graphs, plan))
+    return race(
+        plan,
+        graphs.place(plan).task,
+        runner,
+        time_budget=time_budget,
+        on_progress=on_progress,
+        on_note=on_note,
+    )
 
 
 @dataclass(frozen=True)
@@ -118,10 +116,11 @@ def auto(
 ) -> AutoResult:
     """Try several methods, choose one on the validation nodes, and fit it.
 
-    No augmentation, GAug-M with several predictors, DropEdge and GAug-O are tried as far as the
-    time allows. A method is chosen only if it is above no augmentation by more than chance (see
-    `ValidationScores`); otherwise the graph is left unchanged and the model is trained without
-    augmentation. Test nodes, if there are any, are used once, for the final classifier.
+    No augmentation, GAug-M with every predictor and several shares of edges, DropEdge, AdaEdge and
+    GAug-O race as far as the time allows (`gaug.choosing.race`). A method is chosen only if it is
+    95 % sure to be above no augmentation, considering how many were tried (`gaug.choosing.gains`);
+    otherwise the graph is left unchanged and the model is trained without augmentation. Test nodes,
+    if there are any, are used once, for the final classifier.
 
     Args:
         graph: A graph with features and labels: a `Data`, where ``y = -1`` marks nodes to predict,
@@ -130,7 +129,7 @@ def auto(
             choice from one machine to another; with enough time only the seed decides.
         model: The classifier, as in `gaug.methods.method.Method`; not ``mlp``.
         training: Settings of training.
-        trial_runs: Runs of each trial.
+        trial_runs: Runs of a candidate before the final.
         split: The kind of split or a path. The default is that of `Method.fit`: masks are used if
             present; without them a fifth of the labeled nodes is for validation.
         split_config: Fractions, counts and seed of a drawn split.

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import time
-from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from gaug.choosing.engine import Proposer
 from gaug.choosing.trial import Trial
 from gaug.edge_predictors.config import GAEConfig
+from gaug.edge_predictors.gae import EXACT_UP_TO
 from gaug.graph.matrices import to_scipy_features
 from gaug.graph.sparse import SparseMatrix
+from gaug.methods.adaedge.config import AdaEdgeConfig
 from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.methods.gaug_m.config import GAugMConfig
 from gaug.methods.gaug_o.config import GAugOConfig
@@ -55,15 +51,16 @@ class Candidate:
     def least_seconds(self, num_nodes: int, training: TrainingConfig) -> float:
         """Lower bound of the time of a trial, from the number of node pairs it processes."""
         pairs = num_nodes * (num_nodes - 1) / 2
-        return self._passes(training) * pairs / _PAIRS_PER_SECOND
+        return self._passes(num_nodes, training) * pairs / _PAIRS_PER_SECOND
 
-    def _passes(self, training: TrainingConfig) -> int:
+    def _passes(self, num_nodes: int, training: TrainingConfig) -> int:
         """Minimum number of passes over all pairs of nodes, in the first run."""
         match self.config:
             case GAugMConfig():
-                uses_gae = "gae" in self.config.predictor_configs()
-                return GAEConfig().predictor_epochs if uses_gae else 1
-            case GAugOConfig():
+                learned = self.config.predictor_configs().keys() & {"gae", "vgae"}
+                exact = num_nodes <= EXACT_UP_TO
+                return GAEConfig().predictor_epochs if learned and exact else 1
+            case GAugOConfig() if self.config.resolved(num_nodes).engine != "sparse":
                 # With patience, there may be as few epochs as this.
                 joint = min(training.epochs, training.patience or training.epochs)
                 return self.config.pretrain_predictor_epochs + joint
@@ -73,13 +70,15 @@ class Candidate:
         return " ".join([self.config.name, *self.changed])
 
 
-def _mended(predictor: str, add_fraction: float, remove_fraction: float) -> Candidate:
+def _mended(
+    predictor: str, add_fraction: float, remove_fraction: float, allocation: str = "per-node"
+) -> Candidate:
     return Candidate(
         GAugMConfig(
             predictor=predictor,
             add_fraction=add_fraction,
             remove_fraction=remove_fraction,
-            allocation="per-node",
+            allocation=allocation,
         )
     )
 
@@ -90,71 +89,56 @@ NONE = Candidate(NoAugmentationConfig())
 FEATURES = _mended("features", 0.5, 0.3)
 SMOOTHED = _mended("smoothed", 0.5, 0.0)
 STRUCTURE = _mended("structure", 1.0, 0.5)
-# Round numbers, not tuned.
-GAE = _mended("gae", 0.3, 0.0)
 DROPEDGE = Candidate(DropEdgeConfig())
+ADAEDGE = Candidate(AdaEdgeConfig())
 GAUG_O = Candidate(GAugOConfig())
 
-#: Candidates after no augmentation, in this order: cheap and promising ones first.
-CANDIDATES = (FEATURES, SMOOTHED, STRUCTURE, DROPEDGE, GAE, GAUG_O)
+#: What is tried first: every predictor with round numbers, and the other methods.
+CANDIDATES = (
+    FEATURES,
+    SMOOTHED,
+    STRUCTURE,
+    *(_mended(name, 0.3, 0.0) for name in ("ra", "jaccard", "lnb", "llhn", "car", "gae", "vgae")),
+    DROPEDGE,
+    ADAEDGE,
+    GAUG_O,
+)
+
+# Shares of edges to add and to remove around a predictor that looks promising.
+_SHARES = ((0.25, 0.0), (0.5, 0.0), (1.0, 0.0), (0.5, 0.3), (1.0, 0.5), (0.0, 0.3))
 
 
-class CandidateList(Proposer):
-    """Proposes candidates one after the other while there is time.
-
-    Args:
-        plan: Everything but the method.
-        task: Its graph.
-        candidates: Candidates in order.
-        deadline: When to stop, in terms of `time.monotonic`.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        task: Task,
-        candidates: Sequence[Candidate] = CANDIDATES,
-        deadline: float = math.inf,
-    ) -> None:
-        self.plan = plan
-        self.num_nodes = task.adjacency.num_nodes
-        self.deadline = deadline
-        self._left_out: list[Trial] = []
-        self._waiting: deque[Candidate] = deque()
-        for candidate in candidates:
-            reason = unsuitable(candidate, task)
-            if reason is None:
-                self._waiting.append(candidate)
-            else:
-                self._left_out.append(self._failed(candidate, reason))
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def propose(self) -> list[Trial]:
-        """The next candidate that there is time for."""
-        while self._waiting:
-            candidate = self._waiting.popleft()
-            left = self.deadline - time.monotonic()
-            if left > candidate.least_seconds(self.num_nodes, self.plan.training):
-                return [candidate.trial(self.plan)]
-            reason = "it would take longer than the time left" if left > 0 else "no time was left"
-            self._left_out.append(self._failed(candidate, reason))
+def variants(candidate: Candidate) -> list[Candidate]:
+    """The same predictor with other shares of edges, and with the best of all pairs."""
+    config = candidate.config
+    if not isinstance(config, GAugMConfig):
         return []
+    made = [_mended(config.predictor, *shares) for shares in _SHARES]
+    made.append(_mended(config.predictor, 0.5, 0.0, "global"))
+    return [variant for variant in made if variant.config != config]
 
-    @property
-    def left_out(self) -> list[Trial]:
-        """Candidates that were not proposed, with the reason."""
-        waiting = [self._failed(candidate, "no time was left") for candidate in self._waiting]
-        return [*self._left_out, *waiting]
 
-    def _failed(self, candidate: Candidate, reason: str) -> Trial:
-        return dataclasses.replace(candidate.trial(self.plan), failure=reason)
+def joined(one: Candidate, other: Candidate) -> list[Candidate]:
+    """The sum of two predictors, with the larger shares of both."""
+    first, second = one.config, other.config
+    if not isinstance(first, GAugMConfig) or not isinstance(second, GAugMConfig):
+        return []
+    if first.predictor == second.predictor:
+        return []
+    return [
+        _mended(
+            f"{first.predictor}+{second.predictor}",
+            max(first.add_fraction, second.add_fraction),
+            max(first.remove_fraction, second.remove_fraction),
+        )
+    ]
 
 
 def unsuitable(candidate: Candidate, task: Task) -> str | None:
     """Why a candidate does not apply to a graph, as part of a sentence; None if it does."""
-    if candidate is FEATURES and not compares_nodes(task.features):
+    config = candidate.config
+    compares = isinstance(config, GAugMConfig) and "features" in config.predictor_configs()
+    if compares and not compares_nodes(task.features):
         return "no two nodes have a feature in common, or all have the same ones"
     if candidate is GAUG_O and task.adjacency.weight is not None:
         return "GAug-O does not support edge weights"

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
+from gaug.choosing.gains import Gain, gains_over
 from gaug.choosing.trial import Trial
+
+#: A trial is chosen if it is at least this sure that it gains anything.
+SURE = 0.95
+# A gain is judged by at least so many runs: one does not tell how runs differ.
+_LEAST_RUNS = 2
+_SHOWN = 12
+_WORDS = ((0.99, "almost certain"), (SURE, "very likely"), (0.8, "likely"), (0.5, "possible"))
 
 
 @dataclass(frozen=True)
@@ -15,10 +24,13 @@ class Comparison:
     Attributes:
         plain: The trial of no augmentation.
         others: All other trials, finished or not, in order.
+        few_nodes: Whether each run had its own training and validation nodes, because there are
+            few; see `gaug.choosing.resampling`.
     """
 
     plain: Trial
     others: list[Trial]
+    few_nodes: bool = False
 
     @property
     def trials(self) -> list[Trial]:
@@ -31,22 +43,27 @@ class Comparison:
         return [trial for trial in self.others if trial.failure is not None]
 
     @property
-    def best(self) -> Trial:
-        """The trial with the best mean validation score; the first one if tied."""
-        return max(self.trials, key=lambda trial: trial.mean)
+    def finalists(self) -> list[Trial]:
+        """Trials that are compared in the end: those with new seeds, or all if there are none."""
+        finished = self.trials[1:]
+        return [trial for trial in finished if trial.confirmed] or finished
 
     @property
     def best_change(self) -> Trial | None:
         """The best trial besides no augmentation; None if no other trial was finished."""
-        return max(self.trials[1:], key=lambda trial: trial.mean, default=None)
+        return max(self.finalists, key=self._ahead, default=None)
+
+    @property
+    def best(self) -> Trial:
+        """The trial with the best validation score; no augmentation if tied."""
+        change = self.best_change
+        return self.plain if change is None or self._ahead(change) <= 0 else change
 
     @property
     def chosen(self) -> Trial:
-        """The best trial above no augmentation by more than chance, else no augmentation."""
-        assert self.plain.scores is not None
-        plain = self.plain.scores
-        above = [t for t in self.trials[1:] if t.scores and t.scores.clearly_above(plain)]
-        return max(above, key=lambda trial: trial.mean, default=self.plain)
+        """The best trial that is `SURE` to be above no augmentation, else no augmentation."""
+        sure = [trial for trial in self.finalists if self._is_sure(trial)]
+        return max(sure, key=self._ahead, default=self.plain)
 
     @property
     def helps(self) -> bool:
@@ -56,46 +73,99 @@ class Comparison:
     @property
     def gain(self) -> float:
         """Points of the best trial above no augmentation, on the validation nodes."""
-        return self.best.mean - self.plain.mean
+        return 0.0 if self.best is self.plain else self._ahead(self.best)
 
-    def chance(self, trial: Trial) -> float:
-        """Points by which a trial and no augmentation may differ by chance."""
-        assert trial.scores is not None
-        assert self.plain.scores is not None
-        return trial.scores.chance_beside(self.plain.scores)
+    def gain_of(self, trial: Trial) -> Gain | None:
+        """The gain of a trial; None where the scores of single nodes are not known."""
+        return self._gains.get(id(trial))
+
+    @functools.cached_property
+    def _gains(self) -> dict[int, Gain]:
+        plain = self.plain.outcomes
+        if plain is None:
+            return {}
+        known = [
+            (trial, trial.outcomes)
+            for trial in self.trials[1:]
+            if trial.outcomes is not None and trial.outcomes.shared(plain)
+        ]
+        gains = gains_over(plain, [outcomes for _, outcomes in known])
+        return {id(trial): gain for (trial, _), gain in zip(known, gains, strict=True)}
+
+    def _ahead(self, trial: Trial) -> float:
+        """Points above no augmentation, in the same runs where they are known."""
+        gain = self.gain_of(trial)
+        return trial.mean - self.plain.mean if gain is None else gain.points
+
+    def _is_sure(self, trial: Trial) -> bool:
+        gain, runs = self.gain_of(trial), trial.scores and len(trial.scores.values)
+        return gain is not None and gain.confidence >= SURE and (runs or 0) >= _LEAST_RUNS
 
     def verdict(self) -> str:
-        """Whether anything helps, in a sentence or two."""
+        """Whether anything helps, and how sure that is, in a sentence or two."""
         if len(self.trials) == 1:
             return "Only the trial without augmentation was finished."
         shown = self.chosen if self.helps else self.best
         if shown is self.plain:
             return "No trial scored above no augmentation on the validation nodes."
-        assert shown.scores is not None
-        assert self.plain.scores is not None
-        gain = shown.mean - self.plain.mean
-        chance = shown.scores.chance_in_words(self.plain.scores)
-        above = f"{gain:.1f} points above no augmentation on the validation nodes"
-        if self.helps:
-            return f"The best is {shown}: {above}, more than {chance}."
-        return f"The best is {shown}: {above}. That is not more than {chance}."
+        gain = self.gain_of(shown)
+        points = f"{self._ahead(shown):.1f} points above no augmentation on the validation nodes"
+        if gain is None:
+            return f"The best is {shown}: {points}."
+        beside = len(self.trials) - 1
+        others = f", with {beside} tried" if beside > 1 else ""
+        sure = f"{_in_words(gain.confidence)} a real gain ({gain.confidence:.0%} sure{others})"
+        end = "" if self.helps else f"; less than {SURE:.0%} may be chance"
+        return f"The best is {shown}: {points}, give or take {gain.error:.1f}. That is {sure}{end}."
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON."""
+        best = self.gain_of(self.chosen if self.helps else self.best)
         return {
             "chosen": self.chosen.name,
             "helps": self.helps,
             "gain": self.gain,
-            "spread": self.chance(self.best),
+            "error": None if best is None else best.error,
+            "confidence": None if best is None else best.confidence,
             "verdict": self.verdict(),
-            "trials": [trial.to_dict() for trial in [self.plain, *self.others]],
+            "trials": [self._trial_dict(trial) for trial in [self.plain, *self.others]],
             "left_out": {trial.name: trial.failure for trial in self.left_out},
         }
 
+    def _trial_dict(self, trial: Trial) -> dict[str, Any]:
+        gain = self.gain_of(trial)
+        return {**trial.to_dict(), "gain": None if gain is None else gain.to_dict()}
+
+    def ranked(self) -> list[Trial]:
+        """Finished trials besides no augmentation: those with new seeds first, then by gain."""
+        return sorted(
+            self.trials[1:], key=lambda trial: (trial.confirmed, self._ahead(trial)), reverse=True
+        )
+
     def __str__(self) -> str:
-        rows = [(t.name, str(t.scores), f"{t.seconds:.1f} s") for t in self.trials]
-        rows.insert(0, ("tried", "validation", "time"))
+        shown = self.ranked()
+        rows = [("tried", "runs", "validation", "gain", "time")]
+        for trial in [self.plain, *shown[:_SHOWN]]:
+            gain, runs = self.gain_of(trial), len(trial.scores.values) if trial.scores else 0
+            rows.append(
+                (
+                    trial.name,
+                    str(runs),
+                    str(trial.scores),
+                    str(gain or ""),
+                    f"{trial.seconds:.1f} s",
+                )
+            )
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}" for a, b, c in rows]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+            for row in rows
+        ]
+        if len(shown) > _SHOWN:
+            lines.append(f"and {len(shown) - _SHOWN} others with smaller gains")
         lines += [f"not tried: {trial}: {trial.failure}" for trial in self.left_out]
         return "\n".join([*lines, self.verdict()])
+
+
+def _in_words(confidence: float) -> str:
+    return next((words for least, words in _WORDS if confidence >= least), "hardly")

@@ -9,16 +9,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from gaug.choosing.gains import RunScores
 from gaug.choosing.limits import TRIAL_RUNS
-from gaug.choosing.scores import ValidationScores
+from gaug.choosing.resampling import ENOUGH, Resampling
 from gaug.choosing.trial import Trial
 from gaug.errors import ConfigError, DataError, GaugError
 from gaug.runs.execute import execute_all
 from gaug.runs.execution import Request
 from gaug.runs.executor import Executor
 from gaug.runs.graphs import Graphs
+from gaug.runs.plan import Plan
+from gaug.runs.predictions import unpack_predictions
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
+from gaug.training.metrics import node_scores
+
+# Why a trial has no result.
+_NO_TIME = "the time was up before it finished"
 
 #: Called with the number of finished trials, including fractions of running ones.
 OnTrial = Callable[[float], None]
@@ -29,6 +38,8 @@ class Proposer(ABC):
 
     #: Whether a trial may be pruned after its first run.
     prunes: bool = False
+    #: Whether its trials run with new seeds: the numbers that follow those of other trials.
+    confirms: bool = False
 
     @abstractmethod
     def propose(self) -> list[Trial]:
@@ -55,6 +66,7 @@ class TrialRunner:
         executor: Where to run; by default in this process.
         store: Where runs are recorded and reused from.
         deadline: When to stop, in terms of `time.monotonic`.
+        resampling: Draws the training and validation nodes of each run; None: those of the plan.
     """
 
     graphs: Graphs
@@ -62,21 +74,33 @@ class TrialRunner:
     executor: Executor | None = None
     store: Store | None = None
     deadline: float = math.inf
+    resampling: Resampling | None = None
 
     def __post_init__(self) -> None:
         if self.runs < 1:
             raise ConfigError(f"trial_runs must be at least 1, got {self.runs}.")
 
-    def run_one(self, trial: Trial, on_trial: OnTrial | None = None) -> Trial:
-        """Run a single trial regardless of the deadline; its errors are raised."""
+    def run_one(
+        self,
+        trial: Trial,
+        on_trial: OnTrial | None = None,
+        runs: Sequence[int] | None = None,
+    ) -> Trial:
+        """Run a single trial regardless of the deadline; its errors are raised.
+
+        Args:
+            trial: The trial.
+            on_trial: Called regularly with the finished share.
+            runs: Numbers of its runs; by default all.
+        """
         batch = _Batch([trial])
         dataclasses.replace(self, deadline=math.inf)._run(
-            batch, [trial], range(self.runs), on_trial
+            batch, [trial], range(self.runs) if runs is None else runs, on_trial
         )
         error = batch.errors.get(id(trial))
         if error is not None:
             raise error
-        return self._closed(batch, trial)
+        return self._extended(batch, trial)
 
     def run_all(self, proposer: Proposer, on_trial: OnTrial | None = None) -> list[Trial]:
         """Run all proposed trials, and return them in the order of the proposals."""
@@ -106,13 +130,30 @@ class TrialRunner:
                 break
         return done
 
+    def run_more(
+        self, trials: Sequence[Trial], runs: Sequence[int], on_runs: OnTrial | None = None
+    ) -> list[Trial]:
+        """Add runs to trials; those that are not finished in time are left out.
+
+        Args:
+            trials: The trials, which may have some of the runs already.
+            runs: Numbers of the runs.
+            on_runs: Called regularly with the number of finished runs.
+        """
+        batch = _Batch(list(trials))
+        tell = None if on_runs is None else lambda done: on_runs(done * self.runs)
+        self._run(batch, trials, runs, tell)
+        return [self._extended(batch, trial) for trial in trials]
+
     def _run_batch(self, proposer: Proposer, batch: _Batch, tell: OnTrial) -> bool:
         """Run the trials of a batch, and return whether there was enough time."""
         proposed = batch.trials
-        first = range(1) if proposer.prunes else range(self.runs)
+        begin = self.runs if proposer.confirms else 0
+        numbers = range(begin, begin + self.runs)
+        first = numbers[:1] if proposer.prunes else numbers
         if not self._run(batch, proposed, first, tell):
             return False
-        if len(first) == self.runs:
+        if first == numbers:
             return True
         going_on = []
         for trial in proposed:
@@ -125,26 +166,30 @@ class TrialRunner:
                 batch.pruned.add(id(trial))
             else:
                 going_on.append(trial)
-        return self._run(batch, going_on, range(1, self.runs), tell)
+        return self._run(batch, going_on, numbers[1:], tell)
 
     def _run(
-        self, batch: _Batch, trials: Sequence[Trial], runs: range, tell: OnTrial | None
+        self, batch: _Batch, trials: Sequence[Trial], runs: Sequence[int], tell: OnTrial | None
     ) -> bool:
         before = batch.share(self.runs)
 
         def watch(done: float) -> None:
             if tell is not None:
                 tell(before + done / self.runs)
-            if time.monotonic() > self.deadline and done < len(requests) * len(runs):
+            if time.monotonic() > self.deadline and done < len(alike) * len(runs):
                 raise _OutOfTimeError
 
         # A sampler may propose the same settings twice; they are run once.
         alike: dict[str, list[Trial]] = {}
         for trial in trials:
             alike.setdefault(repr(trial.plan.config), []).append(trial)
-        requests = [Request(same[0].plan, runs) for same in alike.values()]
+        asked = {
+            id(request): (request, same)
+            for same in alike.values()
+            for request in self._requests(same[0], runs)
+        }
         results = execute_all(
-            requests,
+            [request for request, _ in asked.values()],
             executor=self.executor,
             store=self.store,
             graphs=self.graphs,
@@ -153,7 +198,7 @@ class TrialRunner:
         )
         try:
             for request, result in results:
-                for trial in alike[repr(request.plan.config)]:
+                for trial in asked[id(request)][1]:
                     if isinstance(result, GaugError):
                         batch.errors.setdefault(id(trial), result)
                     else:
@@ -164,21 +209,66 @@ class TrialRunner:
             results.close()
         return True
 
+    def _requests(self, trial: Trial, runs: Sequence[int]) -> list[Request]:
+        done = () if trial.outcomes is None else trial.outcomes.runs
+        missing = [run for run in runs if run not in done]
+        if self.resampling is None:
+            return [Request(trial.plan, missing)] if missing else []
+        return [Request(self.resampling.plan_of(trial.plan, run), [run]) for run in missing]
+
     def _closed(self, batch: _Batch, trial: Trial) -> Trial:
-        """A trial with the result of its runs."""
-        records = sorted(batch.records[id(trial)], key=lambda record: record.run)
+        """A trial with the result of all its runs."""
         error = batch.errors.get(id(trial))
-        seconds = sum(record.seconds for record in records)
+        records = batch.records[id(trial)]
         pruned = id(trial) in batch.pruned
+        if error is None and (pruned or len(records) == self.runs):
+            return dataclasses.replace(self._with_runs(trial, records), pruned=pruned)
+        seconds = sum(record.seconds for record in records)
+        return dataclasses.replace(trial, seconds=seconds, failure=str(error or _NO_TIME))
+
+    def _extended(self, batch: _Batch, trial: Trial) -> Trial:
+        """A trial with as many more runs as were finished."""
+        error = batch.errors.get(id(trial))
+        records = batch.records[id(trial)]
         if error is not None:
-            return dataclasses.replace(trial, seconds=seconds, failure=str(error))
-        if len(records) < self.runs and not pruned:
-            reason = "the time was up before it finished"
-            return dataclasses.replace(trial, seconds=seconds, failure=reason)
-        values = tuple(record.val_score for record in records if record.val_score is not None)
-        num_nodes = self.graphs.split(trial.plan).val.numel()
-        scores = ValidationScores(values, num_nodes)
-        return dataclasses.replace(trial, scores=scores, seconds=seconds, pruned=pruned)
+            return dataclasses.replace(trial, failure=str(error))
+        if not records and trial.outcomes is None:
+            return dataclasses.replace(trial, failure=_NO_TIME)
+        return self._with_runs(trial, records) if records else trial
+
+    def _with_runs(self, trial: Trial, records: Sequence[RunRecord]) -> Trial:
+        records = sorted(records, key=lambda record: record.run)
+        seconds = sum(record.seconds for record in records)
+        return trial.with_runs(self._outcomes(trial.plan, records), seconds)
+
+    def _outcomes(self, plan: Plan, records: Sequence[RunRecord]) -> RunScores:
+        """The scores of the validation nodes in each run."""
+        labels = self.graphs.place(plan).task.labels.cpu()
+        rows = []
+        for record in records:
+            assert record.val_predictions is not None, "runs of trials keep them"
+            predicted = unpack_predictions(record.val_predictions)
+            if self.resampling is None:
+                rows.append(node_scores(predicted, labels[self.graphs.split(plan).val]).numpy())
+                continue
+            nodes = self.resampling.nodes
+            row = np.full(len(nodes), np.nan)
+            val = self.resampling.split_of(record.run).val
+            row[np.searchsorted(nodes.numpy(), val.numpy())] = node_scores(predicted, labels[val])
+            rows.append(row)
+        return RunScores(
+            tuple(record.run for record in records),
+            tuple(record.val_score for record in records if record.val_score is not None),
+            np.stack(rows),
+        )
+
+
+def resampling_of(graphs: Graphs, plan: Plan) -> Resampling | None:
+    """How the runs of a comparison draw their nodes, if there are few validation nodes."""
+    split = graphs.split(plan)
+    if split.val.numel() >= ENOUGH:
+        return None
+    return Resampling(split, graphs.place(plan).task.labels.cpu(), plan.seed)
 
 
 def check_validation(graphs: Graphs, trial: Trial) -> None:

@@ -15,6 +15,8 @@ TIME_BUDGET = 300.0
 TRIALS = 30
 #: Default number of runs per trial.
 TRIAL_RUNS = 3
+#: Default number of trials of a search that run again with new seeds.
+SEARCH_FINALISTS = 10
 
 
 def check_auto(model: str, time_budget: float) -> None:
@@ -26,7 +28,11 @@ def check_auto(model: str, time_budget: float) -> None:
 
 
 def check_search(
-    method: MethodConfig, trials: int, trial_runs: int, timeout: float | None = None
+    method: MethodConfig,
+    trials: int,
+    trial_runs: int,
+    timeout: float | None = None,
+    finalists: int = SEARCH_FINALISTS,
 ) -> None:
     """Raise if the arguments of a search are invalid."""
     if not searched_settings(type(method)):
@@ -34,6 +40,8 @@ def check_search(
     for name, count in (("trials", trials), ("trial_runs", trial_runs)):
         if count < 1:
             raise ConfigError(f"{name} must be at least 1, got {count}.")
+    if finalists < 0:
+        raise ConfigError(f"finalists must be at least 0, got {finalists}.")
     if timeout is not None and not 0 < timeout < math.inf:
         raise ConfigError(f"timeout must be above 0 and finite, got {timeout:g}.")
 

@@ -1,58 +1,39 @@
 """Settings proposed by Optuna, in a study that can be shared and resumed.
 
-The study is stored in the database of the run records, where `optuna-dashboard` and other processes
-find it. Trials are proposed in batches of a fixed size. Each trial has an index; its settings
-depend only on the seed, the index and the trials of earlier batches. So a search gives the same
-result with any number of workers and interruptions.
-
-A trial whose process was killed is detected: at once if that process was on this machine, and
-otherwise when its Optuna heartbeat has been missing for a while. It counts as failed, and its
-index is proposed again, with the same settings.
+Trials are proposed in batches of a fixed size. The settings of a trial depend only on the seed, its
+index and the trials of earlier batches. So a search gives the same result with any number of
+workers and interruptions.
 """
 
 from __future__ import annotations
 
 import contextlib
-import socket
-import threading
-import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import optuna
-import psutil
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
     FloatDistribution,
     IntDistribution,
 )
-from optuna.exceptions import ExperimentalWarning, UpdateFinishedTrialError
-from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
-from optuna.trial import FrozenTrial, TrialState, create_trial
-from sqlalchemy.exc import SQLAlchemyError
+from optuna.exceptions import UpdateFinishedTrialError
+from optuna.trial import TrialState
 
-from gaug.choosing.engine import Proposer
-from gaug.choosing.scores import ValidationScores
+from gaug.choosing.shared_trials import BATCH, SharedTrials, trial_index
 from gaug.choosing.trial import Trial
 from gaug.config import Searched
-from gaug.errors import StoreError, reason_of
 from gaug.runs.plan import Plan
 from gaug.runs.store import Store
 from gaug.seeding import run_seed
 
-#: Number of trials proposed together.
-BATCH = 4
-#: Number of trials before pruning starts.
+# Number of trials before pruning starts.
 _TRIALS_BEFORE_PRUNING = 5
-# Seconds between heartbeats, and after which a trial counts as lost.
-_HEARTBEAT, _GRACE = 60, 300
-# How long to try again while other processes make the same tables.
-_SECONDS_TO_OPEN = 20.0
 
 
-class OptunaStudy(Proposer):
+class OptunaStudy(SharedTrials):
     """Proposes settings with a tree-structured Parzen estimator; prunes those below the median.
 
     Args:
@@ -74,87 +55,28 @@ class OptunaStudy(Proposer):
         name: str,
         store: Store | None = None,
     ) -> None:
-        self.plan = plan
-        self.trials = trials
-        self.space = {
+        distributions = {
             setting: _distribution(values, getattr(plan.method.config, setting))
             for setting, values in space.items()
         }
-        self.storage = open_storage(store)
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.study = optuna.create_study(
-            storage=self.storage, study_name=name, direction="maximize", load_if_exists=True
-        )
-        self._study_id = self.storage.get_study_id_from_name(name)
-        self._owned: dict[int, int] = {}  # ids of the trials running here, by index
-        self._heart = _Heart(self.storage, self._owned)
-
-    def propose(self) -> list[Trial]:
-        """The trials of the next batch that are neither finished nor running."""
-        self._fail_lost_trials()
-        taken = self._by_index()
-        free = [index for index in range(self.trials) if index not in taken]
-        if not free:
-            return []
-        batch = free[0] // BATCH
-        proposed = []
-        for index in (index for index in free if index // BATCH == batch):
-            trial = self._claim(index, self._suggested(index))
-            if trial is not None:
-                proposed.append(trial)
-        # Another process may have claimed all of them.
-        return proposed or self.propose()
+        super().__init__(plan, distributions, trials=trials, name=name, store=store)
 
     def is_hopeless(self, trial: Trial, score: float) -> bool:
         """Whether the first run is below the median of the first runs of earlier batches."""
-        number = self._owned[_index(trial)]
+        number = self._owned[trial_index(trial)]
         with contextlib.suppress(UpdateFinishedTrialError):
             self.storage.set_trial_intermediate_value(number, 0, score)
-        asked = self._view(_index(trial) // BATCH * BATCH).ask()
+        asked = self._view(trial_index(trial) // BATCH * BATCH).ask()
         asked.report(score, step=0)
         return asked.should_prune()
 
-    def learn(self, trial: Trial) -> None:
-        """Store the result of a trial in the study."""
-        number = self._owned.pop(_index(trial))
-        if trial.scores is None:
-            self._end(number, TrialState.FAIL, failure=trial.failure)
-            return
-        self._end(
-            number,
-            TrialState.PRUNED if trial.pruned else TrialState.COMPLETE,
-            trial.mean,
-            val_scores=list(trial.scores.values),
-            nodes=trial.scores.num_nodes,
-            seconds=trial.seconds,
-        )
-
-    def release(self, trial: Trial) -> None:
-        """Give a trial back, so that another process or a later start runs it."""
-        number = self._owned.pop(_index(trial), None)
-        if number is not None:
-            self._end(number, TrialState.FAIL)
-
-    @property
-    def waits_for_others(self) -> bool:
-        """Whether other processes are still running trials of this study."""
-        running = self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        return any(t.user_attrs.get("index", self.trials) < self.trials for t in running)
-
-    def results(self) -> list[Trial]:
-        """All finished trials of the study, from any process, in the order of indices."""
-        taken = self._by_index()
-        return [
-            self._trial(found)
-            for index, found in sorted(taken.items())
-            if index < self.trials and found.state.is_finished()
-        ]
-
-    def close(self) -> None:
-        """Close the database."""
-        self._heart.stop()
-        if isinstance(self.storage, RDBStorage):
-            self.storage.engine.dispose()
+    def settings_of(self, index: int) -> dict[str, Any]:
+        """The settings of a trial: those of the plan first, then Optuna's proposals."""
+        if index == 0:
+            return {setting: getattr(self.plan.method.config, setting) for setting in self.space}
+        view = self._view(index // BATCH * BATCH)
+        view.sampler = optuna.samplers.TPESampler(seed=run_seed(self.plan.seed, index) % 2**32)
+        return view.ask(self.space).params
 
     def importances(self) -> dict[str, float]:
         """Importance of each setting for the score, adding up to 1; empty if unknown."""
@@ -172,15 +94,6 @@ class OptunaStudy(Proposer):
             except (ValueError, RuntimeError):  # too few different trials
                 return {}
 
-    def _by_index(self) -> dict[int, FrozenTrial]:
-        """Finished and running trials by index; the first one counts if there are several."""
-        found: dict[int, FrozenTrial] = {}
-        for trial in self.study.get_trials(deepcopy=False):
-            lost = trial.state == TrialState.FAIL and "failure" not in trial.user_attrs
-            if not lost and "index" in trial.user_attrs:
-                found.setdefault(trial.user_attrs["index"], trial)
-        return found
-
     def _view(self, before: int) -> optuna.Study:
         """The trials with an index below ``before``, in order, as a separate study."""
         found = sorted((i, t) for i, t in self._by_index().items() if i < before)
@@ -191,138 +104,28 @@ class OptunaStudy(Proposer):
         view.add_trials([trial for _, trial in found if trial.state.is_finished()])
         return view
 
-    def _suggested(self, index: int) -> dict[str, Any]:
-        """The settings of a trial: those of the plan first, then Optuna's proposals."""
-        if index == 0:
-            return {setting: getattr(self.plan.method.config, setting) for setting in self.space}
-        view = self._view(index // BATCH * BATCH)
-        view.sampler = optuna.samplers.TPESampler(seed=run_seed(self.plan.seed, index) % 2**32)
-        return view.ask(self.space).params
 
-    def _claim(self, index: int, params: Mapping[str, Any]) -> Trial | None:
-        """Start a trial, unless another process has started it first."""
-        attributes = {"index": index, "owner": _this_process(), "settings": dict(params)}
-        try:
-            begun = create_trial(
-                state=TrialState.RUNNING,
-                params=dict(params),
-                distributions=self.space,
-                user_attrs=attributes,
-            )
-        except ValueError:  # settings of the plan may be outside the search space
-            begun = create_trial(state=TrialState.RUNNING, user_attrs=attributes)
-        number = self.storage.create_new_trial(self._study_id, begun)
-        found = self.storage.get_trial(number)
-        if self._by_index()[index].number != found.number:
-            self._end(number, TrialState.FAIL)
-            return None
-        trial = self._trial(found)
-        self._owned[index] = number
-        self._heart.beat(number)
-        return trial
+class Finalists(SharedTrials):
+    """The best settings of a search again, with new seeds.
 
-    def _trial(self, found: FrozenTrial) -> Trial:
-        settings = {name: _readable(value) for name, value in found.user_attrs["settings"].items()}
-        texts = [f"{name}={value}" for name, value in settings.items()]
-        values = found.user_attrs.get("val_scores")
-        return Trial(
-            " ".join(texts),
-            self.plan.with_settings(texts),
-            settings,
-            ValidationScores(tuple(values), found.user_attrs["nodes"]) if values else None,
-            found.user_attrs.get("seconds", 0.0),
-            found.state == TrialState.PRUNED,
-            found.user_attrs.get("failure"),
-            found.user_attrs["index"],
-        )
+    Args:
+        study: The search, finished.
+        best: Its best trials, in order.
+        name: Name of the study that holds the finalists.
+        store: Where it is saved; None keeps it in memory only.
+    """
 
-    def _fail_lost_trials(self) -> None:
-        if isinstance(self.storage, RDBStorage):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ExperimentalWarning)
-                optuna.storages.fail_stale_trials(self.study)
-        for trial in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            if _has_ended(trial.user_attrs.get("owner")):
-                number = self.storage.get_trial_id_from_study_id_trial_number(
-                    self._study_id, trial.number
-                )
-                self._end(number, TrialState.FAIL)
+    confirms = True
 
-    def _end(
-        self, number: int, state: TrialState, value: float | None = None, **attrs: Any
+    def __init__(
+        self, study: OptunaStudy, best: Sequence[Trial], name: str, store: Store | None = None
     ) -> None:
-        """End a trial, unless another process took it for lost and has ended it."""
-        with contextlib.suppress(UpdateFinishedTrialError):
-            for name, attribute in attrs.items():
-                self.storage.set_trial_user_attr(number, name, attribute)
-            self.storage.set_trial_state_values(number, state, None if value is None else [value])
+        self.best = list(best)
+        super().__init__(study.plan, study.space, trials=len(best), name=name, store=store)
 
-
-def _index(trial: Trial) -> int:
-    assert trial.number is not None, "it is one of this study"
-    return trial.number
-
-
-def open_storage(store: Store | None) -> BaseStorage:
-    """Optuna's storage in the database of a store; in memory without one."""
-    if store is None:
-        return InMemoryStorage()
-    url = store.database_url
-    waits = {"connect_args": {"timeout": 30}} if url.startswith("sqlite") else {}
-    patience = time.monotonic() + _SECONDS_TO_OPEN
-    while True:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ExperimentalWarning)
-                return RDBStorage(
-                    url, engine_kwargs=waits, heartbeat_interval=_HEARTBEAT, grace_period=_GRACE
-                )
-        except (SQLAlchemyError, AssertionError, RuntimeError) as error:
-            # Other processes make the same tables at the same moment: look again.
-            if time.monotonic() > patience:
-                raise StoreError(
-                    f"The study in {store.url} cannot be opened: {reason_of(error)}", topic="store"
-                ) from error
-            time.sleep(0.1)
-
-
-class _Heart:
-    """Heartbeats of the trials running here, for processes on other machines."""
-
-    def __init__(self, storage: BaseStorage, owned: Mapping[int, int]) -> None:
-        self._storage = storage
-        self._owned = owned
-        self._stopped = threading.Event()
-        if isinstance(storage, RDBStorage):
-            threading.Thread(target=self._run, daemon=True).start()
-
-    def beat(self, number: int) -> None:
-        if isinstance(self._storage, RDBStorage):
-            self._storage.record_heartbeat(number)
-
-    def stop(self) -> None:
-        self._stopped.set()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(_HEARTBEAT):
-            for number in list(self._owned.values()):
-                with contextlib.suppress(Exception):  # a busy database: the next beat may do
-                    self.beat(number)
-
-
-def _this_process() -> dict[str, Any]:
-    process = psutil.Process()
-    return {"host": socket.gethostname(), "pid": process.pid, "begun": process.create_time()}
-
-
-def _has_ended(owner: dict[str, Any] | None) -> bool:
-    """Whether the process that started a trial was on this machine and has ended."""
-    if owner is None or owner["host"] != socket.gethostname():
-        return False
-    try:
-        return bool(abs(psutil.Process(owner["pid"]).create_time() - owner["begun"]) > 1)
-    except psutil.NoSuchProcess:
-        return True
+    def settings_of(self, index: int) -> dict[str, Any]:
+        """The settings of the trial at this place."""
+        return dict(self.best[index].settings)
 
 
 def _distribution(values: Searched, example: Any) -> BaseDistribution:
@@ -331,8 +134,3 @@ def _distribution(values: Searched, example: Any) -> BaseDistribution:
     if isinstance(example, int):
         return IntDistribution(int(values.low), int(values.high), step=int(values.step))
     return FloatDistribution(values.low, values.high, step=values.step)
-
-
-def _readable(value: Any) -> Any:
-    """Round away floating-point noise in the last digits."""
-    return round(value, 9) if isinstance(value, float) else value

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gaug.choosing.candidates import NONE, compares_nodes
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import OnTrial, TrialRunner, check_validation
-from gaug.choosing.limits import TRIAL_RUNS, TRIALS, check_search
-from gaug.choosing.optuna_study import OptunaStudy
+from gaug.choosing.limits import SEARCH_FINALISTS, TRIAL_RUNS, TRIALS, check_search
+from gaug.choosing.optuna_study import Finalists, OptunaStudy
+from gaug.choosing.shared_trials import SharedTrials
 from gaug.choosing.trial import Trial
 from gaug.config import Searched, searched_settings
 from gaug.data.config import SplitConfig
@@ -66,11 +68,8 @@ class SearchResult:
         return self.comparison.others
 
     def ranked(self) -> list[Trial]:
-        """The distinct settings of finished trials, best first."""
-        different: dict[str, Trial] = {}
-        for trial in self.comparison.trials[1:]:
-            different.setdefault(repr(trial.settings), trial)
-        return sorted(different.values(), key=lambda trial: trial.mean, reverse=True)
+        """The distinct settings of finished trials: those with new seeds first, best first."""
+        return _ranked(self.trials)
 
     def __str__(self) -> str:
         lines = [f"{trial.scores}  {trial}" for trial in self.ranked()]
@@ -85,6 +84,7 @@ def search(
     model: Model | None = None,
     trials: int = TRIALS,
     trial_runs: int = TRIAL_RUNS,
+    finalists: int = SEARCH_FINALISTS,
     timeout: float | None = None,
     fixed: Collection[str] = (),
     training: TrainingConfig | None = None,
@@ -110,6 +110,8 @@ def search(
         model: The classifier; by default the method's.
         trials: Number of trials.
         trial_runs: Runs of each trial; poor trials are pruned after the first.
+        finalists: The best trials run again, as often, with new seeds, and these runs decide;
+            0 for none.
         timeout: Seconds after which no new trial starts; None for no limit.
         fixed: Settings that are not searched, besides those given.
         training: Settings of training; by default the method's.
@@ -148,6 +150,7 @@ def search(
             graphs=graphs,
             trials=trials,
             trial_runs=trial_runs,
+            finalists=finalists,
             timeout=timeout,
             fixed={*fixed, *settings},
             executor=executor,
@@ -161,6 +164,7 @@ def search_settings(
     *,
     trials: int = TRIALS,
     trial_runs: int = TRIAL_RUNS,
+    finalists: int = SEARCH_FINALISTS,
     timeout: float | None = None,
     fixed: Collection[str] = (),
     graphs: Graphs | None = None,
@@ -174,6 +178,7 @@ def search_settings(
         plan: Everything but the searched settings.
         trials: Number of trials.
         trial_runs: Runs of each trial.
+        finalists: Number of the best trials that run again with new seeds.
         timeout: Seconds after which no new trial starts; None for no limit.
         fixed: Settings that are not searched.
         graphs: Graphs that are already loaded.
@@ -181,7 +186,7 @@ def search_settings(
         store: Where runs and the study are saved.
         on_trial: Called regularly with the number of finished trials.
     """
-    check_search(plan.method.config, trials, trial_runs, timeout)
+    check_search(plan.method.config, trials, trial_runs, timeout, finalists)
     graphs = graphs or Graphs()
     plain = NONE.trial(plan)
     check_validation(graphs, plain)
@@ -195,21 +200,79 @@ def search_settings(
     with contextlib.closing(study):
         before = len(study.results())
         tell = None if on_trial is None else lambda done: on_trial(before + done)
-        runner.run_all(study, tell)
-        while study.waits_for_others and time.monotonic() < deadline:
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
-            runner.run_all(study, tell)  # what another process has left behind
-        comparison, importances = Comparison(plain, study.results()), study.importances()
+        _run_shared(runner, study, tell)
+        tried = _with_outcomes(runner, study.results(), store)
+        importances = study.importances()
+        best = _ranked(tried)[:finalists]
+        if best:
+            final_name = f"{name}, best {len(best)} of {trials}"
+            final = Finalists(study, best, final_name, store)
+            with contextlib.closing(final):
+                _run_shared(runner, final)
+                tried = _with_finalists(tried, _with_outcomes(runner, final.results(), store))
+                plain = _extended(runner, plain)
+    comparison = Comparison(plain, tried)
     if comparison.best_change is None:
         reasons = [trial.failure for trial in comparison.left_out]
         raise TrainingError(f"No trial could be run: {(reasons or ['there was no time'])[-1]}")
     return SearchResult(comparison, importances, name)
 
 
+def _run_shared(runner: TrialRunner, shared: SharedTrials, tell: OnTrial | None = None) -> None:
+    """Run trials, and wait for those that other processes are running."""
+    runner.run_all(shared, tell)
+    while shared.waits_for_others and time.monotonic() < runner.deadline:
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+        runner.run_all(shared, tell)  # what another process has left behind
+
+
+def _with_outcomes(runner: TrialRunner, trials: list[Trial], store: Store | None) -> list[Trial]:
+    """Trials with the scores of their nodes; those of other processes are on record."""
+    if store is None:
+        return trials
+    found = []
+    for trial in trials:
+        if trial.counts and trial.outcomes is None:
+            begin = runner.runs if trial.confirmed else 0
+            on_record = dataclasses.replace(trial, scores=None, seconds=0.0)
+            trial = runner.run_one(on_record, runs=range(begin, begin + runner.runs))
+        found.append(trial)
+    return found
+
+
+def _with_finalists(tried: list[Trial], again: list[Trial]) -> list[Trial]:
+    """The trials, with the runs of new seeds in the place of the others."""
+    confirmed = {repr(trial.settings): trial for trial in again if trial.counts}
+    return [
+        dataclasses.replace(
+            confirmed.pop(repr(trial.settings)), number=trial.number, name=trial.name
+        )
+        if trial.counts and repr(trial.settings) in confirmed
+        else trial
+        for trial in tried
+    ]
+
+
+def _extended(runner: TrialRunner, plain: Trial) -> Trial:
+    """No augmentation with the new seeds, too."""
+    return runner.run_one(plain, runs=range(2 * runner.runs))
+
+
+def _ranked(trials: Sequence[Trial]) -> list[Trial]:
+    """The distinct settings of finished trials, best first."""
+    different: dict[str, Trial] = {}
+    for trial in trials:
+        if trial.counts:
+            different.setdefault(repr(trial.settings), trial)
+    return sorted(different.values(), key=lambda trial: (trial.confirmed, trial.mean), reverse=True)
+
+
 def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, Searched]:
     """The search space of a method on a graph."""
-    searched = searched_settings(type(placed.plan.method.config))
-    if getattr(placed.plan.method.config, "predictor", None) == "custom":
+    config = placed.plan.method.config
+    fixed = {config.spelled(name).rpartition(".")[2] for name in fixed}
+    searched = searched_settings(type(config))
+    if getattr(config, "predictor", None) == "custom":
         searched.pop("predictor")  # a user-defined one has no name to search for
     predictors = searched.get("predictor")
     if isinstance(predictors, tuple) and not compares_nodes(placed.task.features):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gaug.choosing.gains import RunScores
 from gaug.choosing.scores import ValidationScores
 from gaug.runs.plan import Plan
 
@@ -19,10 +21,12 @@ class Trial:
         plan: The plan.
         settings: The settings that distinguish it from other trials.
         scores: Validation scores; None if it is not finished.
+        outcomes: The scores of single validation nodes behind them, where they are known.
         seconds: Total time of its runs.
         pruned: Whether it was pruned after its first run.
         failure: Why it was not finished, as a sentence or part of one.
         number: Its index in a study, if any.
+        confirmed: Whether its scores are those of new seeds, after others had put it in front.
     """
 
     name: str
@@ -33,6 +37,8 @@ class Trial:
     pruned: bool = False
     failure: str | None = None
     number: int | None = None
+    outcomes: RunScores | None = field(default=None, repr=False, compare=False)
+    confirmed: bool = False
 
     @property
     def mean(self) -> float:
@@ -45,6 +51,21 @@ class Trial:
         """Whether it is finished and can be chosen."""
         return self.scores is not None and not self.pruned
 
+    def with_runs(self, outcomes: RunScores, seconds: float = 0.0) -> Trial:
+        """The trial with more runs.
+
+        Args:
+            outcomes: Their scores.
+            seconds: Their time.
+        """
+        joined = outcomes if self.outcomes is None else self.outcomes.joined(outcomes)
+        return dataclasses.replace(
+            self,
+            scores=ValidationScores(joined.values, joined.num_nodes),
+            outcomes=joined,
+            seconds=self.seconds + seconds,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON."""
         return {
@@ -56,6 +77,7 @@ class Trial:
             "spread": self.scores.spread if self.scores else None,
             "seconds": self.seconds,
             "pruned": self.pruned,
+            "confirmed": self.confirmed,
             "failure": self.failure,
         }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +18,7 @@ from gaug.classifier.changed_graph import carried_over
 from gaug.classifier.graph_info import GraphInfo
 from gaug.edge_predictors.base import EdgePredictor
 from gaug.edge_predictors.build import build_predictor
+from gaug.edge_predictors.classes import JoinedPredictor
 from gaug.errors import DataError
 from gaug.graph.change import GraphChange
 from gaug.graph.edges import keys_to_pairs, pair_keys, undirected_pairs
@@ -23,6 +26,8 @@ from gaug.graph.matrices import from_scipy, to_scipy_features
 from gaug.pairs import ranking
 
 _PREDICTOR = "predictor."
+_FIRST = "first."
+_NETWORK = "network."
 
 
 class MendedGraphClassifier(NodeClassifier):
@@ -38,41 +43,74 @@ class MendedGraphClassifier(NodeClassifier):
       nodes if the fit added a edges to N nodes), and the ``floor(remove_fraction * |E'|)`` worst of
       the |E'| edges of new nodes are removed.
 
+    After a second round (``rounds=2``) the classes of new nodes are first predicted by the
+    classifier of the first round, and count beside the predictor.
+
     With ``inference=original`` it predicts on the given graph.
 
     Args:
         fitted: The trained model with its settings.
         change: What the fit added and removed, by the nodes of its graph.
         predictor: The fitted predictor; None if a user-defined one was saved, which offers nothing.
+        first: The classifier of the first round, if the change is that of a second. It predicts the
+            classes of new nodes, which the predictor of the second round goes by.
     """
 
     def __init__(
-        self, fitted: Fitted, change: GraphChange, predictor: EdgePredictor | None
+        self,
+        fitted: Fitted,
+        change: GraphChange,
+        predictor: EdgePredictor | None,
+        first: MendedGraphClassifier | None = None,
     ) -> None:
         super().__init__(fitted)
         self.change = change
         self.predictor = predictor
-        self.settings: dict[str, Any] = fitted.method.to_dict()
+        self.first = first
+        self.settings: dict[str, Any] = fitted.method.changing.to_dict()
 
     @classmethod
     def restored(cls, fitted: Fitted, tensors: Mapping[str, Tensor]) -> MendedGraphClassifier:
         """The classifier from its saved parts."""
         change = GraphChange(tensors["added"], tensors["removed"])
-        settings = fitted.method.to_dict()
+        settings = fitted.method.changing.to_dict()
         predictor = None
         adapts = not any(config.looks_at_labels for config in fitted.predictors.values())
         if settings["predictor"] != "custom" and adapts:
             predictor = build_predictor(
                 settings["predictor"], fitted.predictors, scale=settings["combination"]
             )
-            predictor.restore(
-                {
-                    name.removeprefix(_PREDICTOR): value
-                    for name, value in tensors.items()
-                    if name.startswith(_PREDICTOR)
-                }
-            )
-        return cls(fitted, change, predictor)
+            of_first = _below(_FIRST, tensors)
+            predictor.restore(_below(_PREDICTOR, of_first or tensors))
+        if _FIRST + "added" not in tensors:
+            return cls(fitted, change, predictor)
+        return cls._of_second_round(fitted, change, predictor, tensors)
+
+    @classmethod
+    def _of_second_round(
+        cls,
+        fitted: Fitted,
+        change: GraphChange,
+        predictor: EdgePredictor | None,
+        tensors: Mapping[str, Tensor],
+    ) -> MendedGraphClassifier:
+        """The classifier of a second round from its saved parts and the predictor of the first."""
+        of_first, settings = _below(_FIRST, tensors), fitted.method.changing.to_dict()
+        network = copy.deepcopy(fitted.network)
+        assert network is not None
+        network.load_state_dict(_below(_NETWORK, of_first))
+        first = cls(
+            dataclasses.replace(fitted, network=network),
+            GraphChange(of_first["added"], of_first["removed"]),
+            predictor,
+        )
+        if predictor is None:
+            return cls(fitted, change, None, first)
+        joined = JoinedPredictor(
+            predictor, torch.empty(0, 0), settings["class_weight"], settings["combination"]
+        )
+        joined.restore(_below(_PREDICTOR, tensors))
+        return cls(fitted, change, joined, first)
 
     def augmented(self, data: Data, *, info: GraphInfo | None = None) -> Data:
         """The better graph, including new nodes, with ``added_edges`` and ``removed_edges``.
@@ -108,19 +146,29 @@ class MendedGraphClassifier(NodeClassifier):
                 " user-defined predictor is not saved with the model, so it cannot offer them"
                 " edges. Fit it again, or predict on the nodes of the fit."
             )
-        found = self._offered(self.predictor, valid, new)
+        classes = None if self.first is None else self.first._classes(valid, info)
+        found = self._offered(self.predictor, valid, new, classes)
         return GraphChange(
             torch.cat([kept.added, found.added], dim=1),
             torch.cat([kept.removed, found.removed], dim=1),
         )
 
-    def _offered(self, predictor: EdgePredictor, data: Data, new: Tensor) -> GraphChange:
+    def _classes(self, valid: Data, info: GraphInfo) -> Tensor:
+        """Class probabilities on a valid graph, on the CPU.  [N, C]"""
+        return self._probabilities(valid, info, torch.device("cpu"))
+
+    @torch.no_grad()
+    def _offered(
+        self, predictor: EdgePredictor, data: Data, new: Tensor, classes: Tensor | None
+    ) -> GraphChange:
         """The edges to add to and remove from new nodes."""
         num_nodes = int(data.num_nodes)
         # New nodes come first, so that their pairs are the first rows.
         old = torch.ones(num_nodes, dtype=torch.bool)
         old[new] = False
         order = torch.cat([new, old.nonzero().flatten()])
+        if classes is not None and isinstance(predictor, JoinedPredictor):
+            predictor = predictor.of_nodes(classes[order])
         adapted = predictor.adapted(renumbered(data, order))
         rate = self.change.added.size(1) / self.summary.num_nodes
         free = ranking.num_non_edges(num_nodes, adapted.edges_, new.numel())
@@ -130,18 +178,40 @@ class MendedGraphClassifier(NodeClassifier):
             among_first=new.numel(),
         )
         own = adapted.edges_[:, adapted.edges_[0] < new.numel()]
-        count = math.floor(self.settings["remove_fraction"] * own.size(1))
+        count = math.floor(self._remove_fraction * own.size(1))
         removed = ranking.bottom_edges(adapted, own, num_nodes, count)
         back = [order[pairs].sort(dim=0).values for pairs in (added.pairs, removed.pairs)]
         return GraphChange(*back)
 
+    @property
+    def _remove_fraction(self) -> float:
+        second = None if self.first is None else self.settings["second_remove_fraction"]
+        share: float = self.settings["remove_fraction"] if second is None else second
+        return share
+
     def _tensors(self) -> dict[str, Tensor]:
         learned = {} if self.predictor is None else self.predictor.learned()
-        return {
+        found = {
             "added": self.change.added,
             "removed": self.change.removed,
             **{_PREDICTOR + name: value for name, value in learned.items()},
         }
+        if self.first is not None:
+            network = self.first.fitted.network
+            assert network is not None
+            parts = self.first._tensors()
+            parts |= {_NETWORK + name: value for name, value in network.state_dict().items()}
+            found |= {_FIRST + name: value for name, value in parts.items()}
+        return found
+
+
+def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose name has a prefix, by the rest of the name."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in tensors.items()
+        if name.startswith(prefix)
+    }
 
 
 def renumbered(data: Data, order: Tensor) -> Data:

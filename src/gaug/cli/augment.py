@@ -69,10 +69,11 @@ def augment(
     from gaug.graph.edges import undirected_pairs
     from gaug.memory import check_fits
     from gaug.methods.gaug_m.method import GAugM
+    from gaug.methods.run_memory import ranking_memory
     from gaug.models.base import as_features
     from gaug.provenance import software_versions
     from gaug.report.augmentation import check_folder, write_augmentation
-    from gaug.runs.run_memory import GraphSize, ranking_memory
+    from gaug.training.graph_size import GraphSize
 
     check_folder(out, force=force)
     if out.resolve() in source.folders:
@@ -85,7 +86,7 @@ def augment(
         loaded = open_graph(source, data_root, "as-is")
     size = GraphSize.of(as_features(data.x), data.num_edges // 2)
     check_fits(
-        ranking_memory(size),
+        ranking_memory(size, plan.method.predictors),
         "Ranking all pairs",
         "Use a smaller graph or a machine with more memory.",
         num_nodes=size.nodes,
@@ -164,3 +165,8 @@ def _refuse_settings_without_use(plan: Plan) -> None:
         )
     if getattr(plan.method.config, "inference", "modified") != "modified":
         raise ConfigError("inference=original has no effect on 'gaug augment': it trains nothing.")
+    if getattr(plan.method.config, "rounds", 1) != 1:
+        raise ConfigError(
+            "rounds=2 needs a classifier, and 'gaug augment' trains none. Use 'gaug fit', whose"
+            " model changes a graph when it predicts."
+        )

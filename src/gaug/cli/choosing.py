@@ -80,6 +80,7 @@ def choose(
             executor=executor,
             store=store,
             on_progress=lambda share: move(100 * share),
+            on_note=move.note,
         )
 
 

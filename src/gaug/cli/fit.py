@@ -124,6 +124,7 @@ def fit(
     epochs = estimator.max_epochs(plan.training.epochs)
     folder = checkpoint_folder(store or default_store_url())
     saving = options.checkpoints(folder, checkpoint_minutes).of(placed.identity(0))
+    options.tell_checkpoints({"This fit": saving}, quiet=quiet)
     begun = time.perf_counter()
     with (
         warnings_as_lines(),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gaug.runs.checkpoints import Checkpoints
     from gaug.runs.graphs import Graphs, PlacedPlan
     from gaug.runs.plan import Plan
+    from gaug.training.checkpoint import Checkpoint
 
 
 class _State:
@@ -264,6 +266,22 @@ def tell_placed(placed: PlacedPlan, *, quiet: bool) -> None:
     """Report on standard error what was decided by the memory at hand."""
     if placed.note is not None and not quiet:
         print(f"gaug: {placed.note}", file=sys.stderr)
+
+
+def tell_checkpoints(saved: Mapping[str, Checkpoint], *, quiet: bool) -> None:
+    """Report on standard error what goes on from a checkpoint.
+
+    Args:
+        saved: The checkpoints by what they belong to.
+        quiet: Whether to report nothing.
+    """
+    for what, checkpoint in saved.items():
+        if checkpoint.path.exists() and not quiet:
+            when = datetime.fromtimestamp(checkpoint.path.stat().st_mtime)
+            print(
+                f"gaug: {what} goes on from its checkpoint of {when:%Y-%m-%d %H:%M}.",
+                file=sys.stderr,
+            )
 
 
 @contextlib.contextmanager

@@ -16,6 +16,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from gaug.training.progress import TimeLeft
+
 # Without a terminal, print a line at this interval instead of a bar.
 _SECONDS_BETWEEN_LINES = 30.0
 
@@ -36,6 +38,9 @@ class Moving:
         self._task = bar.add_task(what, total=total, note="")
         self._start = f"{what}: "
         self._end = f" of {total} {unit}"
+        self._total = total
+        self._before: float | None = None  # what was done when it began
+        self._left = TimeLeft(time.monotonic)
         self._quiet = quiet
         self._note = ""
         self._next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
@@ -43,10 +48,12 @@ class Moving:
     def __call__(self, done: float) -> None:
         """Show what is done."""
         self._bar.update(self._task, completed=round(done, 1))
+        self._before = done if self._before is None else self._before
         if self._bar.disable and not self._quiet and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
             note = f" ({self._note})" if self._note else ""
-            line = f"{self._start}{int(done)}{self._end}{note}"
+            share = (done - self._before) / max(self._total - self._before, 1e-9)
+            line = f"{self._start}{int(done)}{self._end}{self._left.words(share)}{note}"
             self._bar.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def note(self, words: str) -> None:

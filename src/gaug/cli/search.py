@@ -12,7 +12,7 @@ from rich.console import Console
 
 from gaug.cli import options
 from gaug.cli.choosing import AUTO
-from gaug.errors import ConfigError
+from gaug.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
     from gaug.choosing.search import SearchResult
@@ -25,12 +25,17 @@ def search(
     graph: options.Graph = None,
     model: options.Model = "gcn",
     method: Annotated[
-        str, typer.Option(help="Method to tune: gaug-m, gaug-o, dropedge, adaedge or bgcn.")
+        str,
+        typer.Option(help="Method to tune: gaug-m, gaug-o, dropedge, adaedge, bgcn or a stack."),
     ] = "gaug-m",
     trials: Annotated[int, typer.Option(help="Settings to try.")] = 30,
     trial_runs: Annotated[
         int, typer.Option(help="Runs of each trial; poor trials are pruned after the first.")
     ] = 3,
+    finalists: Annotated[
+        int,
+        typer.Option(help="Best trials that run again with new seeds, which decide; 0 for none."),
+    ] = 10,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds after which no new trial starts.")
     ] = None,
@@ -93,7 +98,7 @@ def search(
         threads=threads,
         device=device,
     )
-    check_search(plan.method.config, trials, trial_runs, timeout)
+    check_search(plan.method.config, trials, trial_runs, timeout, finalists)
     spread_over = options.sensible_workers(workers, trials * trial_runs)
     from gaug.choosing.search import search_settings
     from gaug.cli.progress import run_progress
@@ -114,11 +119,10 @@ def search(
         with run_progress(f"{loaded.name}, {plan}", trials, quiet=quiet, unit="trials") as move:
             result = search_settings(
                 plan,
-                fixed=[
-                    text.partition("=")[0].strip().rpartition(".")[2] for text in settings or []
-                ],
+                fixed=[text.partition("=")[0].strip() for text in settings or []],
                 trials=trials,
                 trial_runs=trial_runs,
+                finalists=finalists,
                 timeout=timeout,
                 graphs=graphs,
                 executor=executor,
@@ -139,8 +143,6 @@ def search(
                         on_progress=move,
                     )
                 )
-    if write_preset is not None:
-        _write_preset(result, loaded.name, graphs.split(plan).name, settings or [], write_preset)
     best, plain = map(summarize, tested)
     if as_json:
         print(json.dumps(_as_json(result, best, plain)))
@@ -154,6 +156,9 @@ def search(
             line = " ".join([f"--model {model} --method {method}", *given, *found])
             print(f"To train with them: {line}")
 
+    if write_preset is not None:
+        _write_preset(result, loaded.name, graphs.split(plan).name, settings or [], write_preset)
+
 
 def _write_preset(
     result: SearchResult, graph: str, split: str, settings: Sequence[str], path: Path
@@ -161,6 +166,11 @@ def _write_preset(
     from gaug.cli.writing import this_command, writing
     from gaug.presets.preset import Preset, write_preset
 
+    if not result.best.confirmed:
+        raise TrainingError(
+            "No preset was written: the best settings did not run again with new seeds. Leave"
+            " --finalists and --timeout out, and run the command again."
+        )
     given = dict(text.split("=", 1) for text in settings)
     preset = Preset.of(result, graph=graph, split=split, command=this_command(), given=given)
     with writing("preset", path):
@@ -170,13 +180,15 @@ def _write_preset(
 def _as_json(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
     comparison = result.comparison
     assert comparison.plain.scores is not None
+    gain = comparison.gain_of(result.best)
     return {
         "best": best,
         "none": plain,
         "settings": dict(result.best.settings),
         "verdict": comparison.verdict(),
-        "gain": result.best.mean - comparison.plain.mean,
-        "spread": comparison.chance(result.best),
+        "gain": result.best.mean - comparison.plain.mean if gain is None else gain.points,
+        "error": None if gain is None else gain.error,
+        "confidence": None if gain is None else gain.confidence,
         "none_val_scores": list(comparison.plain.scores.values),
         "importances": result.importances,
         "study": result.study,

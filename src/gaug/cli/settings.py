@@ -29,11 +29,13 @@ def settings(
     from gaug.errors import unknown_name
 
     rows = _rows()
+    by_name = {_short(row["group"]) for row in rows}
     if what is not None:
-        by_name = {_short(row["group"]) for row in rows}
         if what not in by_name:
             raise unknown_name("group of settings", what, by_name)
         rows = [row for row in rows if _short(row["group"]) == what]
+    else:  # those of a stack are those of its parts
+        rows = [row for row in rows if "+" not in row["group"]]
     if as_json:
         print(json.dumps(rows))
         return

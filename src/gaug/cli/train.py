@@ -111,7 +111,13 @@ def train(
                     Console(soft_wrap=True, highlight=False).print(
                         choosing.choice_text(comparison), markup=False
                     )
-            options.tell_placed(graphs.place(plan), quiet=quiet)
+            placed = graphs.place(plan)
+            options.tell_placed(placed, quiet=quiet)
+            saving = options.checkpoints(opened.checkpoint_folder, checkpoint_minutes)
+            saved = {
+                f"Run {run + 1}": saving.of(placed.identity(run), history) for run in range(runs)
+            }
+            options.tell_checkpoints(saved, quiet=quiet)
             with run_progress(f"{loaded.name}, {plan}", runs, quiet=quiet) as move:
 
                 def tell(done: float) -> None:
@@ -127,7 +133,7 @@ def train(
                     graphs=graphs,
                     resume=resume,
                     keep_history=history,
-                    checkpoints=options.checkpoints(opened.checkpoint_folder, checkpoint_minutes),
+                    checkpoints=saving,
                     on_progress=tell,
                     on_note=move.note,
                     records=records,

@@ -73,8 +73,12 @@ class CombinedPredictor(EdgePredictor):
             if not self.fitted:
                 predictor.fit(data, seed, on_share=part_of_work(on_share, done, len(self.weights)))
             scores = predictor.edge_logits(reference)
-            self._scales.append((_Ranks if self.scale == "ranks" else _Standard).of(scores))
+            self._scales.append(self._scale_type.of(scores))
         self.slack = self._total_slack()
+
+    @property
+    def _scale_type(self) -> type[_Standard] | type[_Ranks]:
+        return _Ranks if self.scale == "ranks" else _Standard
 
     def _total_slack(self) -> float:
         parts = zip(self.weights, self._scales, self.predictors, strict=True)
@@ -101,7 +105,6 @@ class CombinedPredictor(EdgePredictor):
 
     def restore(self, learned: Mapping[str, Tensor]) -> None:
         """Load what the predictors of another sum learned."""
-        kind = _Ranks if self.scale == "ranks" else _Standard
         self._scales = []
         for number, predictor in enumerate(self.predictors):
             own = f"{number}."
@@ -112,7 +115,7 @@ class CombinedPredictor(EdgePredictor):
                     if name.startswith(own)
                 }
             )
-            self._scales.append(kind(learned[f"scale{number}"]))
+            self._scales.append(self._scale_type(learned[f"scale{number}"]))
 
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """The weighted sum for each pair.  [2, n] → [n]"""

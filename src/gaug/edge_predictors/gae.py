@@ -14,7 +14,7 @@ from gaug.edge_predictors.config import GAEConfig, VGAEConfig
 from gaug.edge_predictors.edge_loss import edge_loss
 from gaug.edge_predictors.embedding import EmbeddingPredictor
 from gaug.edge_predictors.evaluation import hold_out_edges, random_pairs, roc_auc
-from gaug.errors import TrainingError
+from gaug.errors import ConfigError, TrainingError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.edges import undirected_pairs
 from gaug.graph.neighborhood import Neighborhoods
@@ -25,7 +25,7 @@ from gaug.pairs.ranking import OnShare
 from gaug.seeding import seeded
 
 # Use the exact loss over all pairs up to this many nodes, and the sampled one beyond.
-_EXACT_UP_TO = 25_000
+EXACT_UP_TO = 25_000
 _EPOCHS_BETWEEN_CHECKS = 10
 _LAYERS = 2
 
@@ -121,6 +121,11 @@ def train_autoencoder(
 ) -> tuple[Tensor, Encoder]:
     """Embeddings [N, d] and encoder of the epoch with the best AUC on the selection edges."""
     num_nodes = int(data.num_nodes)
+    if (config.predictor_batch_size or 0) > num_nodes:
+        raise ConfigError(
+            f"predictor_batch_size must be at most the number of nodes, {num_nodes:,}, got"
+            f" {config.predictor_batch_size:,}. Without it, a step trains on the whole graph."
+        )
     generator = torch.Generator().manual_seed(seed)
     kept, chosen_by = hold_out_edges(data, config.holdout_fraction, generator)
     if config.holdout_fraction == 0:
@@ -128,7 +133,7 @@ def train_autoencoder(
     negatives = random_pairs(num_nodes, chosen_by.size(1), generator)
     form = config.edge_loss
     if form == "auto":
-        form = "exact" if num_nodes <= _EXACT_UP_TO else "sampled"
+        form = "exact" if num_nodes <= EXACT_UP_TO else "sampled"
     features, adjacency = as_features(data.x), Adjacency.of(kept)
     with seeded(seed):
         encoder = Encoder(int(features.shape[1]), config)

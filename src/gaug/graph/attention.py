@@ -19,6 +19,8 @@ from gaug.graph.sparse import Pattern, multiply, sampled_products
 
 _SLOPE = 0.2  # of the leaky ReLU, as published
 _TINY = 1e-30  # below this a sum of exponentials has lost its precision
+#: Entries over all heads up to which they attend together where no gradient is needed.
+HEADS_TOGETHER = 1 << 24
 _BLOCK = 1 << 19  # entries of a block of attention to all, over all heads: what a cache holds
 
 
@@ -49,7 +51,15 @@ def attend(
         source_score: The attended node's part s of the logit.  [H, N]
         weight: A factor w of each entry, not negative; ones by default.  [nnz]
         dropout: Share of the attention that is dropped.
+
+    Without gradients, heads of large graphs attend one after the other.
     """
+    large = z.size(0) * pattern.nnz > HEADS_TOGETHER
+    if large and z.size(0) > 1 and not dropout and not torch.is_grad_enabled():
+        heads = [slice(head, head + 1) for head in range(z.size(0))]
+        return torch.cat(
+            [attend(pattern, z[one], target_score[one], source_score[one], weight) for one in heads]
+        )
     result: Tensor = _Attend.apply(z, target_score, source_score, weight, pattern, dropout)  # type: ignore[no-untyped-call]
     return result
 

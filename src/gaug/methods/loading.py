@@ -65,7 +65,8 @@ def _restored(
             for part, values in description["predictors"].items()
         },
     )
-    return METHODS.class_of(name).classifier_type.restored(fitted, of_method)
+    changing = METHODS.class_of(fitted.method.changing)
+    return changing.classifier_type.restored(fitted, of_method)
 
 
 def _model_spec(

@@ -20,15 +20,18 @@ from gaug.data.fitting_split import with_fitting_masks
 from gaug.edge_predictors.config import PredictorConfig
 from gaug.errors import ConfigError
 from gaug.graph.fingerprint import graph_hash
+from gaug.memory import check_fits, reusing
 from gaug.methods.trained import Trained, summary_of
 from gaug.models.spec import Model, ModelSpec
 from gaug.provenance import software_versions
 from gaug.training.checkpoint import SECONDS_BETWEEN, Checkpoint
 from gaug.training.config import MethodConfig, TrainingConfig
+from gaug.training.graph_size import GraphSize
 from gaug.training.hooks import Augmentation
-from gaug.training.progress import OnProgress
+from gaug.training.progress import OnProgress, Progress, preparing
 from gaug.training.run import PreparedRuns, computing_threads
 from gaug.training.task import Task
+from gaug.training.user_code import user_code_fingerprint
 
 C = TypeVar("C", bound=MethodConfig)
 K = TypeVar("K", bound=NodeClassifier, default=NodeClassifier)
@@ -58,7 +61,7 @@ class Method(Augmentation, Generic[C, K]):
     """
 
     config_type: ClassVar[type[MethodConfig]]
-    classifier_type: ClassVar[type[NodeClassifier]] = NodeClassifier
+    classifier_type: type[NodeClassifier] = NodeClassifier
     config: C
 
     def __init__(
@@ -97,6 +100,19 @@ class Method(Augmentation, Generic[C, K]):
         self.training: TrainingConfig = changed["training"]
         self.predictors: dict[str, PredictorConfig] = {part: changed[part] for part in parts}
         self.seed = seed
+
+    @classmethod
+    def built(
+        cls,
+        config: C,
+        *,
+        model: Model = "gcn",
+        training: TrainingConfig | None = None,
+        seed: int = 0,
+        predictors: Mapping[str, PredictorConfig],
+    ) -> Method[C, K]:
+        """The method from its settings alone, as the registry builds it."""
+        return cls(config, model=model, training=training, seed=seed, predictors=predictors)
 
     @property
     def looks_at_labels(self) -> bool:
@@ -137,12 +153,11 @@ class Method(Augmentation, Generic[C, K]):
             checkpoint_seconds: How long to train from one checkpoint to the next.
         """
         saving = None if checkpoint is None else (Path(checkpoint), checkpoint_seconds)
-        return self._classifier(
-            self._train(data, info or GraphInfo(), threads, on_progress, saving)
-        )
+        trained = self._train(data, info or GraphInfo(), threads, on_progress, saving)
+        return cast("K", trained.method._classifier(trained))
 
     def _classifier(self, trained: Trained) -> K:
-        """The classifier that results from a run of this method."""
+        """The classifier that results from a run; called on the prepared method."""
         return cast("K", self.classifier_type(trained.fitted()))
 
     def _train(
@@ -169,11 +184,24 @@ class Method(Augmentation, Generic[C, K]):
         info.check(task.adjacency.num_nodes, task.num_classes, task.in_features)
         method = copy.copy(self)
         method.config = cast("C", self.config.resolved(task.adjacency.num_nodes))
-        with computing_threads(threads):
+        checkpoint = None if saving is None else self._checkpoint(task, split, threads, saving)
+        needed = self._check_memory(task, method.config)
+        words = preparing(getattr(method.config, "title", method.config.name))
+
+        def on_share(share: float) -> None:
+            if on_progress is not None:
+                on_progress(Progress(0, words(share)))
+
+        with computing_threads(threads), reusing(needed):
             runs = PreparedRuns.prepare(
-                task, self.model, method, self.training, seed=self.seed, threads=threads
+                task,
+                self.model,
+                method,
+                self.training,
+                seed=self.seed,
+                threads=threads,
+                on_share=on_share,
             )
-            checkpoint = None if saving is None else self._checkpoint(task, split, threads, saving)
             result = runs.train(0, on_progress=on_progress, checkpoint=checkpoint)
         if checkpoint is not None:
             checkpoint.remove()
@@ -181,24 +209,40 @@ class Method(Augmentation, Generic[C, K]):
             warnings.warn(result.warning, stacklevel=3)
         return Trained(task, method, result, summary_of(valid, task, result, info, self.seed))
 
+    def _check_memory(self, task: Task, config: MethodConfig) -> int:
+        """Raise if a fit does not fit into memory; returns the bytes that it takes, about."""
+        if task.labels.device.type != "cpu":
+            return 0
+        from gaug.methods.run_memory import run_memory
+
+        size = GraphSize.in_training(task, self.model, self.training)
+        memory = run_memory(size, self.model, config, self.predictors)
+        check_fits(
+            memory.least,
+            f"A fit of {self.model.name}, {config.name}",
+            "Set a smaller batch_size, fanout or hidden, or use a machine with more memory.",
+            num_nodes=size.nodes,
+        )
+        return memory.peak
+
     def _checkpoint(
         self, task: Task, split: Data, threads: int, saving: tuple[Path, float]
     ) -> Checkpoint:
-        """The checkpoint of a fit, which belongs to its graph, split and settings."""
+        """The checkpoint of a fit, which belongs to its graph, split, settings and code."""
         digest = hashlib.sha256(graph_hash(split).encode())
         for nodes in (task.train, task.val):
             digest.update(nodes.cpu().numpy().tobytes())
-        facts = (self, self.seed, threads, software_versions()["gaug"])
+        own = self.is_custom or type(self).__module__.partition(".")[0] != "gaug"
+        parts = [part for part in (self if own else None, self.model.factory) if part is not None]
+        code = user_code_fingerprint(*parts) if parts else None
+        facts = (self, self.seed, threads, software_versions()["gaug"], code)
         digest.update(repr(facts).encode())
         return Checkpoint(saving[0], digest.hexdigest(), saving[1])
 
     def __repr__(self) -> str:
-        groups = (self.config, *self.predictors.values(), self.model.config, self.training)
-        settings = [text for group in groups for text in _changed(group)]
-        if self.model.name != "gcn":
-            own = self.model.name if self.model.is_custom else repr(self.model.name)
-            settings.append(f"model={own}")
-        return f"{type(self).__name__}({', '.join(settings)})"
+        groups: list[Config] = [self.config, *self.predictors.values()]
+        own = [text for group in groups for text in _changed(group)]
+        return f"{type(self).__name__}({', '.join([*own, *changed_settings(self)])})"
 
 
 def _predictor_configs(
@@ -222,6 +266,15 @@ def _predictor_configs(
                 f" mapping, got {settings!r:.80}."
             )
     return configs
+
+
+def changed_settings(method: Method[Any, Any]) -> list[str]:
+    """The settings of model and loop that differ from the defaults, and the model if it does."""
+    settings = [*_changed(method.model.config), *_changed(method.training)]
+    if method.model.name != "gcn":
+        own = method.model.name if method.model.is_custom else repr(method.model.name)
+        settings.append(f"model={own}")
+    return settings
 
 
 def _changed(config: Config) -> list[str]:

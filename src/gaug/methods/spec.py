@@ -92,7 +92,7 @@ class MethodSpec:
             seed: Seed of everything that is random.
         """
         if self.instance is None:
-            return METHODS.class_of(self.config)(
+            return METHODS.class_of(self.config).built(
                 self.config,
                 model="gcn" if model is None else model,
                 training=training,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
 from gaug.classifier.base import Fitted
@@ -41,13 +43,20 @@ class Trained:
         """The best round."""
         return best_round(self.result.rounds)
 
-    def fitted(self, *, with_network: bool = True) -> Fitted:
-        """What all classifiers have, with the weights of the best round."""
+    def fitted(
+        self, *, with_network: bool = True, weights: Mapping[str, Tensor] | None = None
+    ) -> Fitted:
+        """What all classifiers have.
+
+        Args:
+            with_network: Whether it predicts with a network.
+            weights: Those of the network; None: those of the best round.
+        """
         method, network = self.method, None
         if with_network:
             with torch.random.fork_rng(devices=[]):
                 network = method.model.build(self.task.in_features, self.task.num_classes)
-            network.load_state_dict(dict(self.best.weights))
+            network.load_state_dict(dict(self.best.weights if weights is None else weights))
             network.to(self.task.labels.device).eval()
         return Fitted(
             model=method.model,

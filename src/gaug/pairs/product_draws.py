@@ -38,6 +38,8 @@ LARGEST = 1 - 1e-6
 _LEVELS = 8
 # Events drawn at a time: few enough for a core's own cache.
 _EVENTS_AT_A_TIME = 1 << 16
+# Zeros at the end of a seed do not count: without it, one stream would be that of the seed alone.
+_STREAM = 2
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Events:
 
     @functools.cached_property
     def excluded(self) -> Array:
-        """The excluded pairs as numbers."""
+        """The excluded pairs as numbers, ascending."""
         degree = np.diff(self.crow)
         return np.asarray(np.repeat(np.arange(degree.size), degree) * degree.size + self.col)
 
@@ -99,7 +101,7 @@ def draw_pairs(z: Tensor, scale: float, seed: int, excluded: Pattern) -> Tensor:
             added = factor[at] - (factor[at - 1] if at else 0)
             nodes = members[at]
             weight = columns[term] if nodes.size == z.size(0) else columns[term][nodes]
-            stream = np.random.default_rng([seed % (1 << 64), at, term])
+            stream = np.random.default_rng([seed % (1 << 64), _STREAM, at, term])
             drawn += _draw_term(events, nodes, weight, added * scale, stream, compiled)
         return drawn
 
@@ -178,4 +180,12 @@ class _Keeper:
         # The rate is at least p, so these need no closer look.
         kept = (draws[2] * factor < 1) | (draws[2] * factor * p < -np.log1p(-p))
         keys = (i * events.z.shape[0] + j)[kept & (i != j)]
-        return np.asarray(keys[~np.isin(keys, events.excluded)])
+        return np.asarray(keys[~_contained(keys, events.excluded)])
+
+
+def _contained(values: Array, ascending: Array) -> Array:
+    """Which values occur in an ascending list."""
+    if ascending.size == 0:
+        return np.zeros(values.shape, bool)
+    places = np.minimum(np.searchsorted(ascending, values), ascending.size - 1)
+    return np.asarray(ascending[places] == values)

@@ -22,7 +22,7 @@ from gaug.runs.record import RunRecord
 from gaug.runs.run_job import RunJob, lack_of_memory_told
 from gaug.runs.store import Store
 from gaug.training.metrics import micro_f1_of_predictions
-from gaug.training.progress import TimeLeft
+from gaug.training.progress import preparing
 from gaug.training.run import PreparedRuns
 
 # The width of a column: SQLite takes longer texts, other databases do not.
@@ -108,11 +108,10 @@ class Execution:
                 yield job
 
     def _prepare(self, placed: PlacedPlan) -> PreparedRuns:
-        name = placed.plan.method.config.title
-        remaining = TimeLeft()
+        words = preparing(placed.plan.method.title)
 
         def on_share(share: float) -> None:
-            self.on_note(f"preparing {name}: {share:.0%}{remaining.words(share)}")
+            self.on_note(words(share))
 
         return self.graphs.prepare(placed, hide_test=self.hide_test, on_share=on_share)
 
@@ -169,6 +168,8 @@ class Execution:
         for identity, record in self.store.find(list(identities)).items():
             if request.keep_history and record.history is None:
                 continue
+            if self.hide_test and record.val_predictions is None:
+                continue  # of an older version, and nodes are to be compared
             if self.hide_test:
                 record.test_score = None  # only in this copy; the record is unchanged
             elif record.test_score is None:
@@ -194,5 +195,5 @@ def _lay_out(prepared: PreparedRuns) -> None:
     """Normalize the graph for the model once, here, so that workers share it."""
     task = prepared.task
     with torch.random.fork_rng(devices=[]), torch.no_grad():
-        model = prepared.build_model().to(task.labels.device)
+        model = prepared.build_model().to(task.labels.device).eval()
         apply_model(model, task.features, task.adjacency)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,10 +22,11 @@ from gaug.pairs.ranking import OnShare
 from gaug.provenance import software_versions
 from gaug.runs.plan import Plan
 from gaug.runs.record import run_identity
-from gaug.runs.resolving import Resolved, resolved
-from gaug.runs.user_code import user_code_fingerprint
+from gaug.runs.resolving import Batching, automatic_batching, with_engine
+from gaug.training.graph_size import GraphSize
 from gaug.training.run import PreparedRuns
 from gaug.training.task import Task
+from gaug.training.user_code import user_code_fingerprint
 
 # Sizes of the caches; a method may hold its own graph.
 _KEPT_GRAPHS = 8
@@ -53,6 +56,11 @@ class PlacedPlan:
     task: Task
     user_code: str | None = None
     note: str | None = None
+
+    @functools.cached_property
+    def size(self) -> GraphSize:
+        """The size of the graph, and of what one step of training holds of it."""
+        return GraphSize.in_training(self.task, self.plan.model, self.plan.training)
 
     @property
     def config(self) -> dict[str, Any]:
@@ -90,7 +98,7 @@ class Graphs:
         self._splits = _Kept[Split](_KEPT_GRAPHS * 4)
         self._tasks = _Kept[Task](_KEPT_GRAPHS)
         self._prepared = _Kept[PreparedRuns](_KEPT_METHODS)
-        self._resolved = _Kept[Resolved](_KEPT_METHODS)
+        self._batchings = _Kept[Batching](_KEPT_METHODS)
 
     def load(self, plan: Plan) -> LoadedGraph:
         """The graph of a plan."""
@@ -127,18 +135,28 @@ class Graphs:
             lambda: Task.of(split.apply(data)).to(plan.device),
             data,
         )
-        found = self._resolve(plan, task)
-        plan = found.plan
+        plan, note = self._resolve(plan, task)
         custom = [part for part in (plan.method.instance, plan.model.factory) if part is not None]
         code = user_code_fingerprint(*custom) if custom else None
-        return PlacedPlan(plan, loaded, digest, split, task, code, found.note)
+        return PlacedPlan(plan, loaded, digest, split, task, code, note)
 
-    def _resolve(self, plan: Plan, task: Task) -> Resolved:
+    def _resolve(self, plan: Plan, task: Task) -> tuple[Plan, str | None]:
+        """The plan with everything decided that it leaves open, and what there is to say."""
+        plan = with_engine(plan, task)
         if plan.training.batch_size != "auto":
-            return resolved(plan, task)
+            return plan, None
         # Decided once: the memory at hand changes while others run, and the identity must not.
-        parts = (plan.model.config, plan.method.config, plan.training)
-        return self._resolved.get((id(task), parts), lambda: resolved(plan, task), task)
+        factory = plan.model.factory
+        parts = (
+            plan.model.config,
+            plan.method.config,
+            tuple(plan.method.predictors.items()),
+            plan.training,
+        )
+        found = self._batchings.get(
+            (id(task), id(factory), parts), lambda: automatic_batching(plan, task), (task, factory)
+        )
+        return dataclasses.replace(plan, training=found.training), found.note
 
     def prepare(
         self, placed: PlacedPlan, *, hide_test: bool, on_share: OnShare | None = None

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 
 from gaug.errors import ConfigError, GaugError
 from gaug.memory import Room, check_fits
+from gaug.methods.gaug_o.config import GAugOConfig
+from gaug.methods.gaug_o.memory import edge_bytes
+from gaug.methods.run_memory import RunMemory, run_memory
 from gaug.models.config import ModelConfig
 from gaug.runs.graphs import Graphs, PlacedPlan
 from gaug.runs.plan import Plan
-from gaug.runs.resolving import resolved, size_of
-from gaug.runs.run_memory import RunMemory, run_memory
+from gaug.runs.resolving import automatic_batching
 from gaug.runs.worker_processes import WORKER_BYTES
 
 _LEAST_HIDDEN = 8
@@ -22,8 +24,8 @@ def plan_memory(placed: PlacedPlan) -> RunMemory:
     """The memory of a run of a placed plan; nothing is known of one on another device."""
     if placed.plan.device != "cpu":
         return RunMemory(0)
-    size = size_of(placed.plan, placed.task)
-    return run_memory(size, placed.plan.model, placed.plan.method.config)
+    plan = placed.plan
+    return run_memory(placed.size, plan.model, plan.method.config, plan.method.predictors)
 
 
 def check_run(placed: PlacedPlan, room: Room | None) -> None:
@@ -43,22 +45,33 @@ def check_run(placed: PlacedPlan, room: Room | None) -> None:
 
 def _remedy(placed: PlacedPlan, room: Room) -> str:
     """Mini-batches or the widest model that fits, if either does."""
-    spec, size = placed.plan.model, size_of(placed.plan, placed.task)
+    spec = placed.plan.model
     if placed.plan.training.batch_size is None:
-        training = dataclasses.replace(placed.plan.training, batch_size="auto")
         with contextlib.suppress(ConfigError):
-            batched = dataclasses.replace(placed.plan, training=training)
-            found = resolved(batched, placed.task, room)
-            return f"batch_size={found.plan.training.batch_size} would fit."
+            found = automatic_batching(placed.plan, placed.task, room)
+            return f"batch_size={found.training.batch_size} would fit."
+    fewer = _fewer_drawn(placed, room)
+    if fewer is not None:
+        return f"max_sampled_edges={fewer} would fit."
     if isinstance(spec.config, ModelConfig):
         hidden = spec.config.hidden // 2
         while hidden >= _LEAST_HIDDEN:
             narrow = spec.with_config(dataclasses.replace(spec.config, hidden=hidden))
-            fitting = run_memory(size, narrow, placed.plan.method.config).least
+            method = placed.plan.method
+            fitting = run_memory(placed.size, narrow, method.config, method.predictors).least
             if fitting <= room.free:
                 return f"hidden={hidden} would fit."
             hidden //= 2
     return "Use a smaller graph or a machine with more memory."
+
+
+def _fewer_drawn(placed: PlacedPlan, room: Room) -> int | None:
+    """How many edges GAug-O may add to a graph, if that is what does not fit."""
+    config, memory = placed.plan.method.config, plan_memory(placed)
+    if not isinstance(config, GAugOConfig) or not memory.certain:
+        return None
+    fewer = int((room.free - memory.run) // edge_bytes(placed.plan.model))
+    return fewer if memory.prepare <= room.free and fewer > 0 else None
 
 
 def fitting_workers(workers: int, plans: Iterable[Plan], graphs: Graphs) -> int:

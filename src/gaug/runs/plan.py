@@ -135,10 +135,13 @@ class Plan:
     def with_settings(self, settings: Sequence[str]) -> Plan:
         """The plan with some settings changed, each given as ``name=value``."""
         method = self.method
+        settings = [_respelled(method.config, text) for text in settings]
         # The predictors of a method depend on its own setting, so that comes first.
-        names = ("predictor", "method.predictor")
+        names = {field.name for field in dataclasses.fields(method.config)}
+        names = {name for name in names if f"_{name}".endswith("_predictor")}
+        names |= {f"method.{name}" for name in names}
         first = [text for text in settings if text.partition("=")[0].strip() in names]
-        if first and hasattr(method.config, "predictor"):
+        if first:
             chosen = apply_settings({"method": method.config}, first)["method"]
             assert isinstance(chosen, MethodConfig)
             method = _with_config(method, chosen)
@@ -152,7 +155,11 @@ class Plan:
         }
         elsewhere: dict[str, type[Config]] = {
             **{f"model {name}": config for name, config in MODELS.config_types().items()},
-            **{f"method {name}": config for name, config in METHODS.config_types().items()},
+            **{
+                f"method {name}": config
+                for name, config in METHODS.config_types().items()
+                if name in METHODS.singles()
+            },
             **{f"predictor={name}": config for name, config in PREDICTORS.config_types().items()},
         }
         changed: dict[str, Any] = dict(apply_settings(groups, settings, elsewhere))
@@ -203,6 +210,12 @@ class Plan:
 
     def __str__(self) -> str:
         return f"{self.model.name}, {self.method.name}"
+
+
+def _respelled(method: MethodConfig, text: str) -> str:
+    """An assignment with the name of the setting as the method has it."""
+    name, equals, value = text.partition("=")
+    return f"{method.spelled(name.strip())}{equals}{value}"
 
 
 def _with_config(spec: MethodSpec, config: MethodConfig) -> MethodSpec:

@@ -1,4 +1,6 @@
-"""Predictions of test nodes, packed into a record while their labels are hidden.
+"""Predictions of validation and test nodes, packed into a record.
+
+Methods are compared node by node, so a run keeps its predictions for the validation nodes.
 
 Code that chooses settings must not use test labels, but the chosen runs should not be trained again
 for their test score. So a run with hidden labels keeps its predictions for the test nodes, and the

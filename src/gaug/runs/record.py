@@ -27,8 +27,9 @@ class RunRecord(Base):
         protocol: How the epoch was selected: ``validation``, or ``last`` for the last one.
         val_score: Micro-F1 in percent on the validation nodes; None if there are none.
         test_score: Micro-F1 in percent on the test nodes; None until it is read.
-        test_predictions: Predictions for the test nodes while their labels were hidden; see
-            `gaug.runs.predictions`.
+        val_predictions: Predictions for the validation nodes, by which methods are compared node by
+            node; see `gaug.runs.predictions`. None in records of older versions.
+        test_predictions: Predictions for the test nodes while their labels were hidden.
         seconds: Wall time of the run.
         peak_memory_mb: Peak resident memory of its process.
         versions: Versions of gaug and its dependencies.
@@ -54,6 +55,7 @@ class RunRecord(Base):
     run: Mapped[int] = mapped_column(Integer)
     val_score: Mapped[float | None] = mapped_column(Float)
     test_score: Mapped[float | None] = mapped_column(Float)
+    val_predictions: Mapped[bytes | None] = mapped_column(LargeBinary)
     test_predictions: Mapped[bytes | None] = mapped_column(LargeBinary)
     best_epoch: Mapped[int] = mapped_column(Integer)
     epochs: Mapped[int] = mapped_column(Integer)

@@ -57,10 +57,11 @@ class RunJob:
         return {
             "val_score": result.val_score,
             "test_score": result.test_score,
+            "val_predictions": pack_predictions(result.val_predictions),
             "test_predictions": pack_predictions(result.test_predictions) if hidden else None,
             "best_epoch": result.best_epoch,
             "epochs": result.epochs,
-            "seconds": cost.seconds,
+            "seconds": result.earlier_seconds + cost.seconds,
             "peak_memory_mb": cost.peak_memory_mb,
             "history": _finite(result.history) if self.keep_history else None,
             "warning": result.warning and result.warning[:_LONGEST_WARNING],

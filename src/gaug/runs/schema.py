@@ -7,7 +7,7 @@ steps are done in one transaction, so a store has either its old tables or the n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy
 from sqlalchemy import Connection, Float, Integer, LargeBinary, select, update
@@ -15,8 +15,11 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from gaug.runs.record import Base, RunRecord, run_identity
 
+if TYPE_CHECKING:
+    from alembic.operations import Operations
+
 #: Version of the tables in `gaug.runs.record`.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class SchemaVersion(Base):
@@ -45,11 +48,7 @@ def _hide_test_scores(connection: Connection) -> None:
     The identity of a run no longer contains the settings of graph and split, which their
     fingerprints cover, and the protocol is how the epoch was actually selected.
     """
-    from alembic.migration import MigrationContext  # slow to import, and rarely needed
-    from alembic.operations import Operations
-
-    operations = Operations(MigrationContext.configure(connection))
-    with operations.batch_alter_table("runs") as table:
+    with _operations(connection).batch_alter_table("runs") as table:
         table.alter_column("test_score", existing_type=Float(), nullable=True)
         table.add_column(sqlalchemy.Column("test_predictions", LargeBinary(), nullable=True))
     runs = RunRecord.__table__
@@ -67,6 +66,19 @@ def _hide_test_scores(connection: Connection) -> None:
         connection.execute(update(RunRecord).where(RunRecord.id == number).values(**changed))
 
 
+def _keep_val_predictions(connection: Connection) -> None:
+    """From 2 to 3: a run keeps its predictions for the validation nodes."""
+    column = sqlalchemy.Column("val_predictions", LargeBinary(), nullable=True)
+    _operations(connection).add_column("runs", column)
+
+
+def _operations(connection: Connection) -> Operations:
+    from alembic.migration import MigrationContext  # slow to import, and rarely needed
+    from alembic.operations import Operations
+
+    return Operations(MigrationContext.configure(connection))
+
+
 _RESPELLED = {"max-normalised": "max-normalized", "standardised": "standardized"}
 
 
@@ -77,4 +89,7 @@ def _respelled(value: Any) -> Any:
 
 
 #: Upgrade step from each version to the next.
-STEPS: dict[int, Callable[[Connection], None]] = {1: _hide_test_scores}
+STEPS: dict[int, Callable[[Connection], None]] = {
+    1: _hide_test_scores,
+    2: _keep_val_predictions,
+}

@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 import torch.multiprocessing
 
 from gaug.errors import ConfigError, GaugError, TrainingError
-from gaug.memory import Allowance, Room, max_memory, set_max_memory
+from gaug.memory import Allowance, Room, set_share
 from gaug.runs.executor import Executor, Job, OnNote, OnProgress
 from gaug.runs.interrupts import DeferredInterrupts, interrupts_ignored
+from gaug.runs.sending import pack, unpack
 
 #: Bytes of a worker process that it shares with no other: Python and the libraries at work.
 WORKER_BYTES = 400_000_000
@@ -52,7 +53,7 @@ class WorkerProcesses(Executor):
         postponed: Job[T] | None = None  # until there is memory for it
         free = list(range(len(self._signals.shares)))
         self._signals.shares[:] = [0.0] * len(free)  # those of canceled jobs are left over
-        pending: dict[Future[Any], tuple[Job[T], int]] = {}
+        pending: dict[Future[Any], tuple[Job[T], int, int]] = {}
         interrupts = DeferredInterrupts()
         try:
             with interrupts:
@@ -62,24 +63,27 @@ class WorkerProcesses(Executor):
                         postponed = None
                         if job is None:
                             break
-                        if not self._fits(job, [running for running, _ in pending.values()]):
+                        share = self._share(job, [given for _, _, given in pending.values()])
+                        if share is None:
                             postponed = job
                             break
                         slot = free.pop()
                         self._signals.shares[slot] = 0.0
+                        packed = _packed(job)
                         with interrupts_ignored():  # inherited by a new process
-                            pending[pool.submit(_work, job, slot)] = (job, slot)
+                            future = pool.submit(_work, packed, slot, share)
+                        pending[future] = (job, slot, share)
                     interrupts.raise_if_asked()
                     if not pending:
                         return
                     finished, _ = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
                     # A broken pool breaks all that is pending: hand on what is whole first.
                     for future in sorted(finished, key=_is_broken):
-                        job, slot = pending.pop(future)
+                        job, slot, _ = pending.pop(future)
                         self._signals.shares[slot] = 0.0
                         free.append(slot)
                         yield job, _result(future)
-                    busy = [slot for _, slot in pending.values()]
+                    busy = [slot for _, slot, _ in pending.values()]
                     if on_note is not None and busy:
                         on_note(self._signals.note(min(busy)))
                     tell(sum(self._signals.shares))
@@ -103,15 +107,24 @@ class WorkerProcesses(Executor):
         left = self._allowance.left()
         return replace(left, free=max(0, left.free - WORKER_BYTES))
 
-    def _fits(self, job: Job[Any], running: Sequence[Job[Any]]) -> bool:
-        """Whether a job fits beside others; one alone always runs."""
-        processes = min(self.workers, len(running) + 1)
-        memory = sum(getattr(each, "memory", 0) for each in (job, *running))
-        return (
-            not running
-            or memory == 0
-            or processes * WORKER_BYTES + memory <= self._allowance.left().free
-        )
+    def _share(self, job: Job[Any], given: Sequence[int]) -> int | None:
+        """Bytes that the process of a job may hold; None: it waits until others have finished.
+
+        Shares are equal, so that all processes together hold what may be used. A job that needs
+        more than that gets everything if it is alone, and what it needs if that is left.
+
+        Args:
+            job: The job.
+            given: The shares of those under way. No more than workers run; the others wait in line.
+        """
+        total = self._allowance.left().free
+        equal = total // self.workers
+        memory = getattr(job, "memory", 0)
+        needed = WORKER_BYTES + memory
+        share = equal if needed <= equal or memory == 0 else needed if given else total
+        at_once = sorted([share, *given], reverse=True)[: self.workers]
+        fits = sum(at_once) <= total or memory == 0 or not given
+        return share if fits else None
 
     def close(self) -> None:
         """End the processes."""
@@ -132,15 +145,9 @@ class WorkerProcesses(Executor):
                 self.workers,
                 mp_context=context,
                 initializer=_start_worker,
-                initargs=(self._signals, self._share_of_limit()),
+                initargs=(self._signals,),
             )
         return self._pool
-
-    def _share_of_limit(self) -> int | None:
-        """What each worker may use of the limit, if one was set."""
-        if max_memory() is None:
-            return None
-        return max(1, self._allowance.left().free // self.workers)
 
     def _cancel(self, pending: dict[Future[Any], Any]) -> None:
         if not pending:
@@ -154,6 +161,18 @@ class WorkerProcesses(Executor):
             self._signals.canceled.clear()
 
 
+def _packed(job: Job[Any]) -> bytes:
+    try:
+        return pack(job)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        if "pickle" in f"{type(error).__name__} {error}".lower():
+            raise ConfigError(
+                f"A run cannot be sent to a worker process: {error}. Define your own models,"
+                " methods and predictors in a module that can be imported, or use one worker."
+            ) from error
+        raise
+
+
 def _is_broken(future: Future[Any]) -> bool:
     return isinstance(future.exception(), BrokenProcessPool)
 
@@ -163,13 +182,6 @@ def _result(future: Future[Any]) -> Any:
         return future.result()
     except GaugError as error:
         return error
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        if "pickle" in f"{type(error).__name__} {error}".lower():
-            raise ConfigError(
-                f"A run cannot be sent to a worker process: {error}. Define your own models,"
-                " methods and predictors in a module that can be imported, or use one worker."
-            ) from error
-        raise
 
 
 class _Signals:
@@ -196,9 +208,8 @@ class _CanceledError(Exception):
 _signals: _Signals | None = None
 
 
-def _start_worker(signals: _Signals, share_of_limit: int | None) -> None:
+def _start_worker(signals: _Signals) -> None:
     global _signals
-    set_max_memory(share_of_limit)
     # Ctrl-C reaches the whole group; only the parent decides, and signals by the event.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -212,9 +223,11 @@ def _end_with_parent() -> None:
         os._exit(1)  # the parent was killed
 
 
-def _work(job: Job[T], slot: int) -> T:
+def _work(packed: bytes, slot: int, share: int) -> Any:
     signals = _signals
     assert signals is not None
+    set_share(share)
+    job: Job[Any] = unpack(packed)
 
     def tell(share: float, note: str = "") -> None:
         if signals.canceled.is_set():

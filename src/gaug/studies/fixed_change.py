@@ -22,6 +22,7 @@ class FixedChangeConfig(MethodConfig):
 
     name: ClassVar[str] = "fixed-change"
     title: ClassVar[str] = "fixed change"
+    changes: ClassVar[str | None] = "once"
 
     change: str = setting("", "Fingerprint of the added and removed edges.")
     inference: str = setting(
@@ -51,6 +52,11 @@ class FixedChange(Method[FixedChangeConfig]):
     @property
     def is_custom(self) -> bool:
         """Whether settings alone do not describe it: they do not contain the changed edges."""
+        return True
+
+    @property
+    def knows_its_graph(self) -> bool:
+        """It does: the change is given."""
         return True
 
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:

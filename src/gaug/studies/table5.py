@@ -126,7 +126,11 @@ def _note(graphs: Sequence[str]) -> str:
         f"{graph}: " + ", ".join(f"{name}={value}" for name, value in BATCHES[graph].items())
         for graph in graphs
     )
-    return f"A GCN. Mini-batches: {batches}. The paper has mini-batches only."
+    return (
+        f"A GCN. Mini-batches: {batches}. The paper has mini-batches only. GAug-M's predictor, a"
+        " GAE, was trained on the whole graph in both rows; the paper trained a VGAE in"
+        " mini-batches, too (appendix C)."
+    )
 
 
 def _paper(outcome: Outcome) -> Score | None:

@@ -11,12 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from torch import nn
+
+from gaug.errors import ConfigError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.neighborhood import Neighborhood, Neighborhoods
 from gaug.graph.neighborhood_batches import neighborhood_batches
 from gaug.models.base import rows_of
+from gaug.models.calling import hops_of
 from gaug.training.batch import Batch
+from gaug.training.config import TrainingConfig
 from gaug.training.task import Task
+
+
+def hops_of_batches(model: nn.Module, config: TrainingConfig) -> int:
+    """Hops around the training nodes of a batch; raises if the depth of a model is not known."""
+    hops = hops_of(model) if config.batch_hops is None else config.batch_hops
+    if hops is None:
+        raise ConfigError(
+            f"The number of layers of {type(model).__name__} cannot be told, and mini-batches"
+            " need it. Set batch_hops."
+        )
+    return hops
 
 
 class WholeGraph:

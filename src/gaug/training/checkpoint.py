@@ -17,9 +17,23 @@ from gaug.errors import reason_of
 #: Seconds between two checkpoints of a run.
 SECONDS_BETWEEN = 300.0
 
-_FORMAT = 1
-# What damaged files have raised.
-_UNREADABLE = (OSError, RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError)
+_FORMAT = 2
+#: What files raise that are damaged, or that hold something else.
+UNREADABLE = (
+    OSError,
+    RuntimeError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    EOFError,
+    pickle.UnpicklingError,
+)
+
+
+class StartOverError(Exception):
+    """A run cannot go on from its checkpoint, which was refused, and has to start over."""
 
 
 @dataclass
@@ -33,15 +47,13 @@ class Checkpoint:
         path: The file.
         identity: What determines the run; a file of another run is not used.
         seconds: How long to train until the next checkpoint.
-
-    Attributes:
-        problem: What users should know, for instance that the disk is full.
     """
 
     path: Path
     identity: str
     seconds: float = SECONDS_BETWEEN
-    problem: str | None = field(default=None, init=False)
+    _refused: str | None = field(default=None, init=False)
+    _unwritten: str | None = field(default=None, init=False)
     _last: float = field(default_factory=time.perf_counter, init=False)
 
     @property
@@ -49,18 +61,26 @@ class Checkpoint:
         """Whether the last one is long enough ago."""
         return time.perf_counter() - self._last >= self.seconds
 
+    @property
+    def problem(self) -> str | None:
+        """What users should know, for instance that the disk is full."""
+        return " ".join(filter(None, [self._refused, self._unwritten])) or None
+
     def save(self, state: dict[str, Any]) -> None:
         """Replace the file by a new state."""
         draft = self.path.with_suffix(f".{os.getpid()}.draft")
         marked = {"format": _FORMAT, "made_for": self._made_for, "state": state}
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            torch.save(marked, draft)
-            with draft.open("rb") as written:
-                os.fsync(written.fileno())
+            # Through a file of Python: PyTorch's own does not say that a disk is full.
+            with draft.open("wb") as file:
+                torch.save(marked, file)
+                file.flush()
+                os.fsync(file.fileno())
             draft.replace(self.path)
+            self._unwritten = None
         except (OSError, RuntimeError) as error:
-            self.problem = (
+            self._unwritten = (
                 f"No checkpoint could be written to {self.path.parent} ({reason_of(error)}), so an"
                 " interruption would have started this run over."
             )
@@ -70,19 +90,24 @@ class Checkpoint:
 
     def load(self) -> dict[str, Any] | None:
         """The saved state; None if there is none that can be used."""
-        if not self.path.exists():
+        if self._refused is not None or not self.path.exists():
             return None
         try:
             # Tensors and plain values only: such a file cannot run code.
             found = torch.load(self.path, map_location="cpu", weights_only=True)
-            made_for, state = found["made_for"], found["state"]
-        except _UNREADABLE as error:
-            self._refuse(f"is damaged ({reason_of(error)})")
+            known = (found["format"], found["made_for"]) == (_FORMAT, self._made_for)
+            state = found["state"]
+        except UNREADABLE as error:
+            self.refuse(error)
             return None
-        if found["format"] != _FORMAT or made_for != self._made_for or not isinstance(state, dict):
+        if not known or not isinstance(state, dict):
             self._refuse("belongs to another run or another version of PyTorch")
             return None
         return state
+
+    def refuse(self, error: Exception) -> None:
+        """Do not use the file, because of what it raised."""
+        self._refuse(f"is damaged ({reason_of(error)})")
 
     def remove(self) -> None:
         """Delete the file, and what processes that were killed while writing it left."""
@@ -95,4 +120,4 @@ class Checkpoint:
         return [self.identity, str(torch.__version__)]
 
     def _refuse(self, why: str) -> None:
-        self.problem = f"The checkpoint {self.path} {why}, so this run started from the beginning."
+        self._refused = f"The checkpoint {self.path} {why}, so this run started from the beginning."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gaug.config import Config, NamedConfig, Range, setting
 from gaug.edge_predictors.config import PredictorConfig
@@ -61,7 +62,24 @@ class TrainingConfig(Config):
 
 @dataclass(frozen=True)
 class MethodConfig(NamedConfig):
-    """Base class of the settings of a method."""
+    """Base class of the settings of a method.
+
+    Attributes:
+        changes: When it changes the graph: ``once``, after which everything is on the changed
+            graph, or in ``each epoch``, with predictions on the original graph. None: neither, so
+            it cannot be a part of a stack.
+    """
+
+    changes: ClassVar[str | None] = None
+
+    @property
+    def changing(self) -> MethodConfig:
+        """The settings of the method that changes the graph: itself, or the first of a stack."""
+        return self
+
+    def spelled(self, name: str) -> str:
+        """The name of a setting as this group has it; a stack allows for those of its parts."""
+        return name
 
     def predictor_configs(self) -> dict[str, PredictorConfig]:
         """The default settings of the edge predictors that are named here, by name."""

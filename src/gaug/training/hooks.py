@@ -7,11 +7,13 @@ proceeds in rounds. A round trains the classifier, with early stopping, on graph
 provides, one per step, and then asks the method for the next round. A step is an epoch, or with
 mini-batches a batch of it (`gaug.training.batches`):
 
-- no augmentation, DropEdge, GAug-M: one round;
+- no augmentation, DropEdge: one round; GAug-M: one or two;
 - GAug-O: a round in which its predictor trains alone, one of pretraining on the original graph,
   then one that keeps the weights and trains on sampled graphs with an extra loss;
 - AdaEdge: a round for each change of the graph, while validation improves;
-- BGCN: a round on the original graph, then one for each sampled graph; predictions are averaged.
+- BGCN: a round on the original graph, then one for each sampled graph; predictions are averaged;
+- a stack: the rounds of a method that changes the graph, which do not count, then those of another
+  on the changed graph.
 
 A method sees features, edges, training labels and predictions, but never a validation or test
 label, unless it is a control that says so (`Augmentation.looks_at_labels`).
@@ -68,8 +70,10 @@ class Round:
         keep_weights: Whether to continue with the weights of the previous round; the optimizer is
             reset either way.
         pretraining: Whether to train all epochs and keep the last weights instead of the best.
+        keep_best: Whether pretraining keeps the best weights on the validation nodes after all.
         method_alone: Whether only the method trains, by its extra loss. There is no classifier
             then, and nothing is chosen.
+        preliminary: Whether it only prepares others, so that it cannot be the best round.
     """
 
     adjacency: Adjacency
@@ -77,7 +81,9 @@ class Round:
     epochs: int | None = None
     keep_weights: bool = False
     pretraining: bool = False
+    keep_best: bool = False
     method_alone: bool = False
+    preliminary: bool = False
 
 
 class Predict(Protocol):
@@ -190,8 +196,12 @@ class AugmentedRun:
 
 
 def best_round(results: Sequence[RoundResult]) -> RoundResult:
-    """The best round, not counting pretraining; see `RoundResult.improves_on`."""
-    chosen = [result for result in results if not result.round.pretraining]
+    """The best round; see `RoundResult.improves_on`.
+
+    Pretraining does not count, and preliminary rounds only if there is no other.
+    """
+    trained = [result for result in results if not result.round.pretraining]
+    chosen = [result for result in trained if not result.round.preliminary] or trained
     return functools.reduce(lambda a, b: b if b.improves_on(a) else a, chosen)
 
 
@@ -203,6 +213,14 @@ class Augmentation(ABC):
     @property
     def looks_at_labels(self) -> bool:
         """Whether it sees the labels of all nodes, which makes it a control, not a method."""
+        return False
+
+    @property
+    def knows_its_graph(self) -> bool:
+        """Whether its changed graph, that of its first round, is known without training.
+
+        A stack takes it then without training that round.
+        """
         return False
 
     def max_epochs(self, training_epochs: int) -> int:

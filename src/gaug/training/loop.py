@@ -12,7 +12,7 @@ from gaug.errors import ConfigError, TrainingError
 from gaug.models.base import GNN
 from gaug.models.config import ModelConfig, ModuleConfig
 from gaug.seeding import seeded
-from gaug.training.checkpoint import Checkpoint
+from gaug.training.checkpoint import Checkpoint, StartOverError
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation, AugmentedRun, RoundResult, best_round
 from gaug.training.metrics import micro_f1, predicted_labels
@@ -29,8 +29,9 @@ class RunResult:
         val_score: Micro-F1 in percent on the validation nodes; None without validation nodes.
         test_score: Micro-F1 in percent on the test nodes, read once, at the chosen epoch; None
             where their labels are hidden or there are none.
-        test_predictions: What is predicted for the test nodes: class ids [n], or truth values of
-            several labels per node [n, C].
+        val_predictions: What is predicted for the validation nodes: class ids [n], or truth values
+            of several labels per node [n, C].
+        test_predictions: The same for the test nodes.
         best_epoch: The chosen epoch of the best round, counted from 1 within it; 0 if its first
             epoch broke and the weights are those before it.
         epochs: Epochs of the classifier in all rounds.
@@ -39,12 +40,15 @@ class RunResult:
         run: The method's side of the run, for what a method can be asked after training.
         history: One row an epoch, where asked. Where a node has one class, it counts the edges
             that the epoch trained on, within a class and between classes by the labels of all
-            nodes; the method does not see these numbers.
+            nodes; the method does not see these numbers. Mini-batches overlap: an edge counts in
+            each that has it.
         warning: Why training stopped early or what the method has to say, if something is wrong.
+        earlier_seconds: How long it had trained before an interruption that it went on from.
     """
 
     val_score: float | None
     test_score: float | None
+    val_predictions: Tensor
     test_predictions: Tensor
     best_epoch: int
     epochs: int
@@ -53,6 +57,7 @@ class RunResult:
     run: AugmentedRun
     history: list[dict[str, float]] = field(default_factory=list)
     warning: str | None = None
+    earlier_seconds: float = 0.0
 
 
 def train_run(
@@ -84,32 +89,42 @@ def train_run(
         on_progress: Called regularly.
         checkpoint: Where to save a run that takes long, and to go on from; None: nowhere.
     """
-    _check(task, config)
-    with seeded(seed, task.labels.device):
-        generator = torch.Generator().manual_seed(seed)
-        run = method.start(task.visible(all_labels=method.looks_at_labels), generator)
-        trainer = Trainer(
-            task,
-            build,
-            run,
-            optimization,
-            config,
-            seed,
-            keep_history=keep_history,
-            on_progress=on_progress,
-            checkpoint=checkpoint,
-        )
-        trainer.train()
-        with torch.no_grad():
-            probabilities = run.combine(trainer.results)
-    blind = isinstance(trainer.model, GNN) and not trainer.model.uses_edges
-    if blind and method.config.name != "none":
-        # Whatever the method itself has to say of the edges, this is why.
-        run.warning = f"This model uses no edges: the method {method.config.name} is lost on it."
-    return _result(task, trainer, probabilities)
+    check_training(task, config)
+
+    def train() -> RunResult:
+        with seeded(seed, task.labels.device):
+            generator = torch.Generator().manual_seed(seed)
+            run = method.start(task.visible(all_labels=method.looks_at_labels), generator)
+            trainer = Trainer(
+                task,
+                build,
+                run,
+                optimization,
+                config,
+                seed,
+                keep_history=keep_history,
+                on_progress=on_progress,
+                checkpoint=checkpoint,
+            )
+            trainer.train()
+            with torch.no_grad():
+                probabilities = run.combine(trainer.results)
+        blind = isinstance(trainer.model, GNN) and not trainer.model.uses_edges
+        if blind and method.config.name != "none":
+            # Whatever the method itself has to say of the edges, this is why.
+            run.warning = (
+                f"This model uses no edges: the method {method.config.name} is lost on it."
+            )
+        return _result(task, trainer, probabilities)
+
+    try:
+        return train()
+    except StartOverError:  # its checkpoint is refused by now
+        return train()
 
 
-def _check(task: Task, config: TrainingConfig) -> None:
+def check_training(task: Task, config: TrainingConfig) -> None:
+    """Raise if settings of training do not go with each other or with a task."""
     if config.selection == "validation" and task.val.numel() == 0:
         raise TrainingError(
             "There are no validation nodes to choose the epoch by."
@@ -130,12 +145,12 @@ def _check(task: Task, config: TrainingConfig) -> None:
 def _result(task: Task, trainer: Trainer, probabilities: Tensor) -> RunResult:
     # A probability above one half is a positive logit.
     scores = probabilities - 0.5 if task.multilabel else probabilities
-    val_labels = task.labels[task.val]
     has_test = task.test.numel() > 0 and not task.test_hidden
     run = trainer.run
     return RunResult(
-        val_score=micro_f1(scores[task.val], val_labels) if task.val.numel() > 0 else None,
+        val_score=micro_f1(scores[task.val], task.labels[task.val]) if task.val.numel() else None,
         test_score=micro_f1(scores[task.test], task.labels[task.test]) if has_test else None,
+        val_predictions=predicted_labels(scores[task.val], task.multilabel),
         test_predictions=predicted_labels(scores[task.test], task.multilabel),
         best_epoch=best_round(trainer.results).best_epoch,
         epochs=trainer.epochs,
@@ -144,4 +159,5 @@ def _result(task: Task, trainer: Trainer, probabilities: Tensor) -> RunResult:
         run=run,
         history=trainer.history,
         warning=" ".join(filter(None, [trainer.warning, run.warning, trainer.problem])) or None,
+        earlier_seconds=trainer.earlier_seconds,
     )

@@ -19,10 +19,11 @@ from gaug.models.calling import apply_model
 from gaug.models.spec import ModelSpec
 from gaug.pairs.ranking import OnShare
 from gaug.seeding import run_seed
+from gaug.training.batches import hops_of_batches
 from gaug.training.checkpoint import Checkpoint
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation
-from gaug.training.loop import RunResult, train_run
+from gaug.training.loop import RunResult, check_training, train_run
 from gaug.training.progress import OnProgress
 from gaug.training.task import Task
 
@@ -72,7 +73,11 @@ class PreparedRuns:
         """
         if threads < 1:
             raise ConfigError(f"threads must be at least 1, got {threads}.")
+        check_training(task, training)
         check_model(model, task)
+        if isinstance(training.batch_size, int):
+            with torch.random.fork_rng(devices=[]):
+                hops_of_batches(model.build(task.in_features, task.num_classes), training)
         visible = task.visible(all_labels=method.looks_at_labels)
         prepared = method.prepare(visible, seed, on_share=on_share)
         return cls(task, model, prepared, training, seed, threads)

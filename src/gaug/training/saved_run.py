@@ -50,6 +50,7 @@ def pack(trainer: Trainer, stage: Stage) -> dict[str, Any] | None:
         "history": trainer.history,
         "epochs": trainer.epochs,
         "own_epochs": trainer.own_epochs,
+        "seconds": trainer.seconds,
         "random": _random_state(trainer),
     }
     return {**state, "graphs": graphs.saved}
@@ -75,6 +76,7 @@ def unpack(trainer: Trainer, state: dict[str, Any]) -> Stage:
         )
     trainer.history = state["history"]
     trainer.epochs, trainer.own_epochs = state["epochs"], state["own_epochs"]
+    trainer.earlier_seconds = state["seconds"]
     current, number = _unpacked_round(state["round"], graphs), state["number"]
     trainer.rounds = number + 1
     optimizer = None
@@ -132,11 +134,11 @@ def _unpacked_round(saved: dict[str, Any], graphs: dict[str | int, Adjacency]) -
     return Round(
         graphs[saved["adjacency"]],
         None if saved["trained_on"] is None else graphs[saved["trained_on"]],
-        **{name: saved[name] for name in _PLAIN},
+        **{name: saved[name] for name in _PLAIN if name in saved},
     )
 
 
-_PLAIN = ("epochs", "keep_weights", "pretraining", "method_alone")
+_PLAIN = ("epochs", "keep_weights", "pretraining", "keep_best", "method_alone", "preliminary")
 
 
 def _random_state(trainer: Trainer) -> dict[str, Tensor | None]:

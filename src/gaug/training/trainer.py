@@ -5,21 +5,22 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
+import time
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from gaug.errors import ConfigError, TrainingError
+from gaug.errors import TrainingError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.homophily import edge_counts
-from gaug.models.calling import apply_model, hops_of
+from gaug.models.calling import apply_model
 from gaug.models.config import ModelConfig, ModuleConfig
 from gaug.training import saved_run
 from gaug.training.batch import Batch, work_on
-from gaug.training.batches import MiniBatches, WholeGraph
+from gaug.training.batches import MiniBatches, WholeGraph, hops_of_batches
 from gaug.training.best_epoch import Flaw, finite_weights
-from gaug.training.checkpoint import Checkpoint
+from gaug.training.checkpoint import UNREADABLE, Checkpoint, StartOverError
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import AugmentedRun, Round, RoundResult
 from gaug.training.loss import classification_loss
@@ -78,6 +79,13 @@ class Trainer:
         self.own_epochs = 0  # of the method alone
         self.warning: str | None = None
         self.val_labels = task.labels[task.val]
+        self.earlier_seconds = 0.0  # up to the checkpoint that it goes on from
+        self._started = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken so far, also before an interruption."""
+        return self.earlier_seconds + time.perf_counter() - self._started
 
     @property
     def problem(self) -> str | None:
@@ -141,7 +149,13 @@ class Trainer:
 
     def _resumed(self) -> Stage | None:
         state = None if self.checkpoint is None else self.checkpoint.load()
-        return None if state is None else saved_run.unpack(self, state)
+        if self.checkpoint is None or state is None:
+            return None
+        try:
+            return saved_run.unpack(self, state)
+        except UNREADABLE as error:
+            self.checkpoint.refuse(error)
+            raise StartOverError from error
 
     def _begun(self, current: Round | None) -> Stage | None:
         if current is None:
@@ -157,25 +171,18 @@ class Trainer:
         return Stage(current, number, self.new_batches(current, number), optimizer)
 
     def _hops(self) -> int:
-        if self.config.batch_hops is not None:
-            return self.config.batch_hops
-        model = self.model
-        if model is None:  # the method trains alone, before the first classifier
-            with torch.random.fork_rng(devices=[]):
-                model = self.build()
-        hops = hops_of(model)
-        if hops is None:
-            raise ConfigError(
-                f"The number of layers of {type(model).__name__} cannot be told, and mini-batches"
-                " need it. Set batch_hops."
-            )
-        return hops
+        if self.model is not None:
+            return hops_of_batches(self.model, self.config)
+        with torch.random.fork_rng(devices=[]):  # the method trains alone, before any classifier
+            return hops_of_batches(self.build(), self.config)
 
     def _train_round(self, stage: Stage) -> RoundResult:
         current = stage.round
         classifies = not current.method_alone
-        choosing = classifies and self.config.selection == "validation" and not current.pretraining
-        patience, flaw = self.config.patience, None
+        counts_best = current.keep_best or not current.pretraining
+        choosing = classifies and self.config.selection == "validation" and counts_best
+        # Pretraining has a length of its own.
+        patience, flaw = None if current.pretraining else self.config.patience, None
         for epoch in range(stage.done + 1, stage.epochs + 1):
             loss, extra, counts = self._train_epoch(stage, epoch)
             if not math.isfinite(loss + extra):

@@ -220,6 +220,21 @@ def test_the_classifier_is_pretrained_for_the_asked_epochs_on_the_original_graph
         assert after[0]["train_loss"] < before[0]["train_loss"]
 
 
+def test_pretraining_hands_on_its_best_weights_where_asked(task: Task) -> None:
+    """They are the last ones of a pretraining that ends with the best epoch."""
+    asked = {"pretrain_classifier_epochs": 400, "pretrain_weights": "best"}
+    best = train(task, config_of(**asked), keep_history=True)
+    before = best.history[:400]
+    order = [(row["val_score"], -row["val_loss"]) for row in before]
+    epoch = order.index(max(order)) + 1
+    assert 1 < epoch < 400  # it overfits, so the choice matters
+    assert best.rounds[0].best_epoch == epoch
+    assert best.epochs == 400 + 8
+    shorter = train(task, config_of(pretrain_classifier_epochs=epoch))
+    for name, weight in shorter.rounds[0].weights.items():
+        assert torch.equal(weight, best.rounds[0].weights[name])
+
+
 def first_joint_epoch(run: GAugORun, task: Task) -> None:
     """The hooks of one joint epoch in the order of the loop, with the edge loss alone."""
     current = pretrain(run, task)

@@ -15,16 +15,19 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import gaug
+from gaug import GATConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
 from gaug.graph.adjacency import Adjacency
 from gaug.methods.gaug_o.config import GAugOConfig
 from gaug.methods.gaug_o.learned_edges import LearnedEdges
-from gaug.methods.gaug_o.memory import check_sample, check_settings, edge_bytes
+from gaug.methods.gaug_o.memory import SampleRoom, check_settings, edge_bytes
 from gaug.methods.gaug_o.method import GAugO
 from gaug.models.spec import ModelSpec
 from gaug.pairs.tiles import TILE
+from gaug.training.run import PreparedRuns
+from gaug.training.task import Task
 
 Free = Callable[[float], None]
 
@@ -88,7 +91,34 @@ def test_a_refusal_has_the_figures_and_a_remedy(free: Free) -> None:
         r" 1\.0 GB are free\. Lower alpha, or "
     )
     with pytest.raises(ConfigError, match=message):
-        check_sample(2e7, 10_000, edge_bytes())
+        SampleRoom().check(2e7, 10_000, edge_bytes(), "blocked")
+    with pytest.raises(ConfigError, match="use a lower max_sampled_edges or a batch_size"):
+        SampleRoom().check(2e7, 10_000, edge_bytes(), "sparse")
+
+
+def test_memory_that_was_kept_of_an_earlier_sample_is_used_again(
+    free: Free, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that holds 1 GB more takes no more for the next sample of the same size."""
+    held = {"bytes": 5e8}
+    monkeypatch.setattr("gaug.methods.gaug_o.memory.held_memory", lambda: int(held["bytes"]))
+    room, edges = SampleRoom(), 1e7
+    free(1e9)
+    room.check(edges, 10_000, edge_bytes(), "sparse")  # 0.96 GB
+    free(1e8)
+    held["bytes"] += 0.9e9
+    room.check(edges, 10_000, edge_bytes(), "sparse")
+    with pytest.raises(ConfigError, match=r"and 1\.0 GB are free"):
+        room.check(1.1 * edges, 10_000, edge_bytes(), "sparse")
+    with pytest.raises(ConfigError, match="and 100 MB are free"):
+        SampleRoom().check(edges, 10_000, edge_bytes(), "sparse")
+
+
+def test_attention_takes_memory_for_each_of_its_heads() -> None:
+    few, many = (ModelSpec.of(GATConfig(heads=heads)) for heads in (8, 17))
+    assert edge_bytes(few) == 1600
+    assert edge_bytes(many) == 3200  # 18 heads against 9
+    assert edge_bytes(ModelSpec.of(GATConfig(layers=3))) == 1600 * 17 // 9
 
 
 def test_attention_is_refused_smaller_graphs_and_a_users_module_no_smaller_ones() -> None:
@@ -141,10 +171,11 @@ def test_training_stops_with_the_figures_where_samples_grow_too_large(
         "pretrain_classifier_epochs": 2,
     }
     method = GAugO(model=model, alpha=0.3, **short)
+    runs = PreparedRuns.prepare(Task.of(split), method.model, method, method.training)
     # The graph itself has 150 edges, of which 105 are kept on average.
     free(100 * edge_bytes(method.model))
     with pytest.raises(ConfigError, match=r"A sampled graph of about \d+ edges needs"):
-        method.fit(split)
+        runs.train(0)
 
 
 class Largest(TorchDispatchMode):

@@ -271,6 +271,33 @@ def test_a_run_tells_once_that_added_edges_were_limited() -> None:
     assert "limited to 5 added edges on average" in words[0]
 
 
+def test_the_default_limit_is_told_as_a_multiple_of_the_edges() -> None:
+    """The number of edges of the batch that reached it first says nothing."""
+    notes = {
+        LearnedEdges.of(GAugOConfig(alpha=1.0, engine="sparse"), torch.ones(size, 1), graph).note
+        for size in (100, 200)
+        for graph in [Adjacency.of_pairs(torch.tensor([[0, 1], [1, 2]]), size)]
+    }
+    (note,) = notes
+    assert note is not None
+    assert "limited to four added edges for each edge of the graph on average" in note
+
+
+@pytest.mark.parametrize("given", ["max_sampled_edges=7", "sampled_pairs=7"])
+def test_settings_of_sparse_are_refused_where_auto_is_not_sparse(given: str) -> None:
+    name, value = given.split("=")
+    settings: dict[str, Any] = {name: int(value)}
+    message = rf"^{given} goes with engine=sparse, but engine=auto is blocked for 120 nodes"
+    with pytest.raises(ConfigError, match=message + r".* Set engine=sparse, or leave it out\.$"):
+        GAugO(**settings, **SHORT).fit(graph_to_learn())
+    with pytest.raises(ConfigError, match=message):
+        EdgeSampler(graph_to_learn(), **settings)
+    assert GAugOConfig(**settings).resolved(10_001).engine == "sparse"
+    rounded = GAugOConfig(variant="rounding", **settings)
+    with pytest.raises(ConfigError, match="variant=rounding does not"):
+        rounded.resolved(10_001)
+
+
 def test_a_sampler_tells_once_that_added_edges_were_limited() -> None:
     sampler = EdgeSampler(graph_to_learn(), engine="sparse", alpha=0.9, max_sampled_edges=5)
     with pytest.warns(UserWarning, match="limited to 5 added edges on average"):

@@ -17,6 +17,7 @@ class AdaEdgeConfig(MethodConfig):
 
     name: ClassVar[str] = "adaedge"
     title: ClassVar[str] = "AdaEdge"
+    changes: ClassVar[str | None] = "once"
 
     order: str = setting(
         "add-first",

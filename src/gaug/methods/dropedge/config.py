@@ -15,6 +15,7 @@ class DropEdgeConfig(MethodConfig):
 
     name: ClassVar[str] = "dropedge"
     title: ClassVar[str] = "DropEdge"
+    changes: ClassVar[str | None] = "each epoch"
 
     drop_fraction: float = setting(
         0.5,

@@ -19,15 +19,17 @@ from gaug.edge_predictors.base import EdgePredictor
 from gaug.edge_predictors.custom import CustomPredictor, PredictorLike
 from gaug.edge_predictors.fitted import RankedPredictor, fit_once
 from gaug.edge_predictors.registry import PREDICTORS
+from gaug.errors import ConfigError
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.change import GraphChange
 from gaug.graph.sparse import SparseMatrix
 from gaug.graph.valid import standardize
 from gaug.methods.gaug_m.config import GAugMConfig
+from gaug.methods.gaug_m.run import GAugMRun, changed_graph, joined_predictor
 from gaug.methods.method import Method
 from gaug.methods.trained import Trained
 from gaug.pairs.ranking import OnShare, RankedPairs, part_of_work
-from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
+from gaug.training.hooks import AugmentedRun, Visible
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,11 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
 
     It is a method of the training loop and also a PyTorch Geometric transform: calling it on a
     graph returns a new graph with the added and removed edges and their logits.
+
+    With ``rounds=2``, the class probabilities of the first classifier join the predictor as
+    embeddings (`gaug.edge_predictors.classes`). Their sum changes the original graph anew, with
+    ``second_remove_fraction``, and a classifier with new weights trains on the result. Of the two
+    rounds, the better one on the validation nodes is taken.
 
     Differs from the paper: any predictor or sum of predictors can be used, and additions can be
     spread over the nodes (``per-node``), because the best of all pairs are in a few dense regions.
@@ -103,12 +110,26 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
             self._custom is not None and self._custom.looks_at_labels
         )
 
+    @property
+    def knows_its_graph(self) -> bool:
+        """It does, once it is prepared, if there is one round."""
+        return self.config.rounds == 1
+
+    def max_epochs(self, training_epochs: int) -> int:
+        """Maximum epochs of all rounds."""
+        return self.config.rounds * training_epochs
+
     def __call__(self, data: Data) -> Data:
         """The better graph; the given one is unchanged.
 
         A graph that is directed or has repeated edges or self-loops is converted to a valid one
         first, with a warning.
         """
+        if self.config.rounds > 1:
+            raise ConfigError(
+                f"rounds={self.config.rounds} needs a classifier, and a transform has none. Fit it:"
+                " GAugM(rounds=2).fit(data).augmented(data) is the graph."
+            )
         classes = map(PREDICTORS.class_of, self.predictors.values())
         # On the CPU, where the ranking is.
         valid, notes = standardize(
@@ -153,7 +174,7 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
             per_node=self.config.allocation == "per-node",
             on_share=on_share,
         )
-        removed = predictor.bottom_edges(math.floor(self.config.remove_fraction * num_edges))
+        removed = predictor.bottom_edges(math.floor(self.config.removed_in(1) * num_edges))
         return ScoredChange(added, removed)
 
     def edge_logits(self, data: Data, pairs: Tensor) -> Tensor:
@@ -177,18 +198,26 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
         return self
 
     def _classifier(self, trained: Trained) -> MendedGraphClassifier:
-        method = trained.method
-        assert isinstance(method, GAugM)
-        return MendedGraphClassifier(
-            trained.fitted(),
-            difference(trained.task.adjacency, method.adjacency_),
-            # A user-defined object may be fitted again, to another graph.
-            method.predictor_ if self._custom is None else copy.deepcopy(method.predictor_),
+        original, graph = trained.task.adjacency, changed_graph(trained.best.round)
+        # A user-defined object may be fitted again, to another graph.
+        predictor = self.predictor_ if self._custom is None else copy.deepcopy(self.predictor_)
+        change = difference(original, graph)
+        if graph is self.adjacency_:
+            return MendedGraphClassifier(trained.fitted(), change, predictor)
+        first = next(
+            result
+            for result in trained.result.rounds
+            if changed_graph(result.round) is self.adjacency_
         )
+        before = MendedGraphClassifier(
+            trained.fitted(weights=first.weights), difference(original, self.adjacency_), predictor
+        )
+        joined = joined_predictor(predictor, first, original, self.config, self.seed)
+        return MendedGraphClassifier(trained.fitted(), change, joined, before)
 
     def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
         """Open one run."""
-        run = _GAugMRun(visible, generator, self.adjacency_, self.config.inference)
+        run = GAugMRun(visible, generator, self.config, self.adjacency_, self.predictor_, self.seed)
         if self.looks_at_labels:
             run.warning = "A control, not a method: the labels of all nodes chose its edges."
         num_edges, config = visible.adjacency.num_pairs, self.config
@@ -199,29 +228,3 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
                 " one each. Raise one of them."
             )
         return run
-
-
-class _GAugMRun(AugmentedRun):
-    def __init__(
-        self,
-        visible: Visible,
-        generator: torch.Generator,
-        modified: Adjacency,
-        inference: str,
-    ) -> None:
-        super().__init__(visible, generator)
-        self.modified = modified
-        self.inference = inference
-
-    def next_round(self, previous: RoundResult | None) -> Round | None:
-        if previous is not None:
-            return None
-        on_modified = self.inference == "modified"
-        return Round(self.modified if on_modified else self.visible.adjacency, self.modified)
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    @property
-    def known_graphs(self) -> dict[str, Adjacency]:
-        return {**super().known_graphs, "modified": self.modified}

@@ -21,6 +21,7 @@ ENGINES = ("auto", "blocked", "sparse", "dense")
 
 # Largest number of nodes for which ``auto`` goes through all pairs.
 _ALL_PAIRS_UP_TO = 10_000
+_SET_SPARSE = "Set engine=sparse, or leave it out."
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class GAugOConfig(MethodConfig):
 
     name: ClassVar[str] = "gaug-o"
     title: ClassVar[str] = "GAug-O"
+    changes: ClassVar[str | None] = "each epoch"
 
     alpha: float = setting(
         0.2,
@@ -54,6 +56,14 @@ class GAugOConfig(MethodConfig):
         "Epochs of the classifier alone, before joint training.",
         within=Range(0),
         search=Span(5, 300, 5),
+    )
+    pretrain_weights: str = setting(
+        "last",
+        "Weights of the classifier that pretraining hands on: the last, or the best on validation"
+        " nodes.",
+        choices=("last", "best"),
+        search=("last", "best"),
+        later=True,
     )
     warmup: float = setting(
         0.0,
@@ -104,13 +114,9 @@ class GAugOConfig(MethodConfig):
             reason = _not_sparse(self)
             if reason is not None:
                 raise ConfigError(f"{reason} Use engine=blocked.")
-        if self.engine in ("blocked", "dense"):
-            for name in ("max_sampled_edges", "sampled_pairs"):
-                given = getattr(self, name)
-                if given != getattr(type(self), name):
-                    raise ConfigError(
-                        f"{name}={given} goes with engine=sparse, got engine={self.engine}."
-                    )
+        given = self._of_sparse()
+        if given is not None and self.engine in ("blocked", "dense"):
+            raise ConfigError(f"{given} goes with engine=sparse, got engine={self.engine}.")
 
     def resolved(self, num_nodes: int) -> GAugOConfig:
         """These settings with the engine that a graph of this many nodes gets.
@@ -118,7 +124,20 @@ class GAugOConfig(MethodConfig):
         >>> GAugOConfig().resolved(2708).engine, GAugOConfig().resolved(1_000_000).engine
         ('blocked', 'sparse')
         """
-        return dataclasses.replace(self, engine=resolved_engine(self, num_nodes))
+        engine, given = resolved_engine(self, num_nodes), self._of_sparse()
+        if self.engine == "auto" and engine != "sparse" and given is not None:
+            raise ConfigError(
+                f"{given} goes with engine=sparse, but engine=auto is {engine} for"
+                f" {num_nodes:,} nodes and these settings. {_not_sparse(self) or _SET_SPARSE}"
+            )
+        return dataclasses.replace(self, engine=engine)
+
+    def _of_sparse(self) -> str | None:
+        """A setting of the sparse engine that was given, with its value."""
+        for name in ("max_sampled_edges", "sampled_pairs"):
+            if getattr(self, name) != getattr(type(self), name):
+                return f"{name}={getattr(self, name)}"
+        return None
 
 
 def resolved_engine(config: GAugOConfig, num_nodes: int) -> str:

@@ -83,6 +83,7 @@ class EdgeSampler(nn.Module):
                 "GAug-O samples edges that are there or not, but this graph has edge weights."
                 " Drop them (data.edge_weight = None)."
             )
+        changed = changed.resolved(int(valid.num_nodes))
         check_settings(changed, int(valid.num_nodes))
         self.config = changed
         self.features = as_features(valid.x).to(device)

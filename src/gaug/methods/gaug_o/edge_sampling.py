@@ -27,7 +27,7 @@ from gaug.graph.sparse import Pattern, multiply
 from gaug.methods.gaug_o.all_pairs import AllPairs
 from gaug.methods.gaug_o.drawn_pairs import DrawnPairs
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
-from gaug.methods.gaug_o.sampled_adjacency import DenseSample, SampledAdjacency
+from gaug.methods.gaug_o.sampled_adjacency import DenseSample, SampledAdjacency, kept_outside
 from gaug.pairs.noise import row_keys, row_noise
 from gaug.pairs.tiles import TILE
 
@@ -56,7 +56,7 @@ def sample_dense(
     relaxed = distribution.relaxed(p, noise)
     hard = (noise < p).to(p.dtype)
     upper = (hard + (relaxed - relaxed.detach())).triu(diagonal=1)
-    return DenseSample(upper + upper.t())
+    return DenseSample(upper + upper.t(), kept_outside(z, original, distribution))
 
 
 def sample_blocked(
@@ -76,7 +76,8 @@ def sample_blocked(
         tile: Nodes along a side of a tile; changes memory and speed only.
     """
     pairs = AllPairs(original, distribution, seed, tile)
-    return ListedSample(z, symmetric_pattern(pairs.sample(z.detach()), z.size(0)), pairs)
+    pattern = symmetric_pattern(pairs.sample(z.detach()), z.size(0))
+    return ListedSample(z, pattern, pairs, kept_outside(z, original, distribution))
 
 
 def sample_sparse(
@@ -101,7 +102,7 @@ def sample_sparse(
         columns: Random pairs per node from which the gradient of pairs not drawn is estimated.
     """
     pairs = DrawnPairs(z.detach(), original, distribution, seed, scale, columns)
-    return ListedSample(z, pairs.sample(), pairs)
+    return ListedSample(z, pairs.sample(), pairs, kept_outside(z, original, distribution))
 
 
 class ListedSample(SampledAdjacency):
@@ -111,10 +112,13 @@ class ListedSample(SampledAdjacency):
         z: Prepared embeddings, which require gradients.  [N, d]
         pattern: The edges, in both directions.
         drawn_from: What they were sampled from.
+        outside: Edges of each node that lead out, if it is a part of a larger graph.  [N]
     """
 
-    def __init__(self, z: Tensor, pattern: Pattern, drawn_from: _Pairs) -> None:
-        super().__init__(pattern)
+    def __init__(
+        self, z: Tensor, pattern: Pattern, drawn_from: _Pairs, outside: Tensor | None = None
+    ) -> None:
+        super().__init__(pattern, outside)
         self._z = z
         self._drawn_from = drawn_from
         self._factors: _Factors = []

@@ -14,9 +14,14 @@ from gaug.graph.adjacency import Adjacency
 from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.edge_sampling import sample_blocked, sample_dense, sample_sparse
-from gaug.methods.gaug_o.memory import SUMMED_EDGE, check_sample
+from gaug.methods.gaug_o.memory import SUMMED_EDGE, SampleRoom
 from gaug.methods.gaug_o.sampled_adjacency import Interpolated
-from gaug.methods.gaug_o.sampling_cap import added_limit, capped_scale, score_sums
+from gaug.methods.gaug_o.sampling_cap import (
+    DEFAULT_LIMIT,
+    added_limit,
+    capped_scale,
+    score_sums,
+)
 
 # Pairs whose probabilities are computed at a time, to bound memory.
 _PAIRS_AT_A_TIME = 1 << 18
@@ -34,6 +39,7 @@ class LearnedEdges:
             (``variant=no-sampling``).
         engine: How a graph is drawn: ``blocked``, ``sparse`` or ``dense``.
         limit: Most edges that ``sparse`` adds to a graph on average.
+        limit_is_given: Whether that is a setting, and no multiple of the edges of the graph.
         columns: Random pairs per node of the gradient of ``sparse``.
         edge_bytes: Memory per edge of a drawn graph; graphs that do not fit are refused.
     """
@@ -44,6 +50,7 @@ class LearnedEdges:
     weigh_all: bool = False
     engine: str = "blocked"
     limit: int = 0
+    limit_is_given: bool = False
     columns: int = 128
     edge_bytes: int = SUMMED_EDGE
 
@@ -63,6 +70,7 @@ class LearnedEdges:
             weigh_all=config.variant == "no-sampling",
             engine=resolved_engine(config, original.num_nodes),
             limit=added_limit(config.max_sampled_edges, original.num_pairs),
+            limit_is_given=config.max_sampled_edges is not None,
             columns=config.sampled_pairs,
             edge_bytes=edge_bytes,
         )
@@ -93,13 +101,20 @@ class LearnedEdges:
         )
         return torch.where(ordered[0] == ordered[1], 0.0, p.clamp(0, 1))
 
-    def sample(self, seed: int) -> Adjacency:
-        """A graph that is differentiable in the embeddings."""
+    def sample(self, seed: int, room: SampleRoom | None = None) -> Adjacency:
+        """A graph that is differentiable in the embeddings.
+
+        Args:
+            seed: Seed of the draw.
+            room: The memory for it and for those before it; by default what is free.
+        """
         if self.weigh_all:
             return Interpolated(self.prepared, self.original, self.distribution)
         expected = self._expected_edges()
         if expected is not None:
-            check_sample(expected, self.original.num_nodes, self.edge_bytes)
+            (room or SampleRoom()).check(
+                expected, self.original.num_nodes, self.edge_bytes, self.engine
+            )
         drawn_from = self.prepared, self.original, self.distribution, seed
         if self.engine == "sparse":
             return sample_sparse(*drawn_from, scale=self.scale, columns=self.columns)
@@ -117,10 +132,11 @@ class LearnedEdges:
         """What users should know about graphs drawn from this: that they are limited."""
         if self.scale == 1:
             return None
-        # Without the scale, which differs from run to run: the same words are told once.
+        # Without what differs from batch to batch and from run to run: these are told once.
+        limit = f"{self.limit:,} added edges" if self.limit_is_given else DEFAULT_LIMIT
         return (
-            f"GAug-O's graphs were limited to {self.limit:,} added edges on average, fewer than its"
-            " probabilities ask for. Raise max_sampled_edges to add more, or lower alpha."
+            f"GAug-O's graphs were limited to {limit} on average, fewer than its probabilities ask"
+            " for. Raise max_sampled_edges to add more, or lower alpha."
         )
 
     @functools.cached_property

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gaug.memory import check_fits
+from dataclasses import replace
+
+from gaug.memory import Room, check_fits, held_memory
 from gaug.methods.gaug_o.config import GAugOConfig
 from gaug.models.config import GATConfig
 from gaug.models.spec import ModelSpec
@@ -11,7 +13,7 @@ from gaug.models.spec import ModelSpec
 # per edge of a sampled graph, including the model's work on it.
 _DENSE_ENTRY = 64
 SUMMED_EDGE = 96  # models that sum over neighbors
-_ATTENDED_EDGE = 1600  # 8 heads
+_ATTENDED_EDGE, _HEADS = 1600, 9  # attention of 8 heads, and of the one of the output
 # A user-defined module holds messages in both directions, here 128 units in PyTorch Geometric
 # layers; narrower ones take less, wider ones more.
 _LISTED_EDGE = 4800
@@ -23,8 +25,11 @@ def edge_bytes(model: ModelSpec | None = None) -> int:
     Args:
         model: The classifier; by default one that sums over neighbors.
     """
-    attends = model is not None and isinstance(model.config, GATConfig)
-    return _ATTENDED_EDGE if attends else SUMMED_EDGE
+    config = None if model is None else model.config
+    if not isinstance(config, GATConfig):
+        return SUMMED_EDGE
+    heads = config.heads * (config.layers - 1) + 1
+    return _ATTENDED_EDGE * heads // _HEADS
 
 
 def check_settings(config: GAugOConfig, num_nodes: int, model: ModelSpec | None = None) -> None:
@@ -53,20 +58,41 @@ def check_settings(config: GAugOConfig, num_nodes: int, model: ModelSpec | None 
         check_list(num_nodes)
 
 
-def check_sample(num_edges: float, num_nodes: int, bytes_each: int) -> None:
-    """Raise if a sampled graph with about this many edges does not fit into memory.
+class SampleRoom:
+    """The room for sampled graphs, of which there is one at a time.
 
-    Args:
-        num_edges: Expected number of edges, which max_sampled_edges limits for engine=sparse.
-        num_nodes: Number of nodes.
-        bytes_each: From `edge_bytes`.
+    What the process has taken since the first is the memory of the one before, and what was kept of
+    it for reuse: the next one gets it.
     """
-    check_fits(
-        num_edges * bytes_each,
-        f"A sampled graph of about {num_edges:,.0f} edges",
-        "Lower alpha, or use features that nodes do not share (feature_scaling=columns).",
-        num_nodes=num_nodes,
-    )
+
+    def __init__(self) -> None:
+        self._held: int | None = None
+
+    def check(self, num_edges: float, num_nodes: int, bytes_each: int, engine: str) -> None:
+        """Raise if a sampled graph with about this many edges does not fit into memory.
+
+        Args:
+            num_edges: Expected number of edges.
+            num_nodes: Number of nodes.
+            bytes_each: From `edge_bytes`.
+            engine: How it is drawn, which decides what would help.
+        """
+        held, room = held_memory(), Room.left()
+        if self._held is None:
+            self._held = held
+        remedy = (
+            "Lower alpha, or use a lower max_sampled_edges or a batch_size."
+            if engine == "sparse"
+            else "Lower alpha, or use engine=sparse, a batch_size, or features that nodes do not"
+            " share (feature_scaling=columns)."
+        )
+        check_fits(
+            num_edges * bytes_each,
+            f"A sampled graph of about {num_edges:,.0f} edges",
+            remedy,
+            num_nodes=num_nodes,
+            room=replace(room, free=room.free + max(0, held - self._held)),
+        )
 
 
 def check_all_pairs(num_nodes: int, what: str, remedy: str) -> None:

@@ -16,6 +16,7 @@ from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.edge_encoder import EdgeEncoder, Embedding
 from gaug.methods.gaug_o.edge_judge import EdgeJudge
 from gaug.methods.gaug_o.learned_edges import LearnedEdges
+from gaug.methods.gaug_o.memory import SampleRoom
 from gaug.methods.gaug_o.warmup import warmed_up
 from gaug.models.base import Features
 from gaug.seeding import draw_seed
@@ -70,6 +71,7 @@ class GAugORun(AugmentedRun):
             visible.labels.device
         )
         self._capped: str | None = None
+        self._room = SampleRoom()
         sparse = resolved_engine(config, num_nodes) == "sparse"
         self.judge = EdgeJudge(visible.adjacency, _JUDGED_EDGES if sparse else None)
         self._batch: Batch | None = None
@@ -88,7 +90,12 @@ class GAugORun(AugmentedRun):
             return Round(original, epochs=config.pretrain_predictor_epochs, method_alone=True)
         if previous is None or previous.round.method_alone:
             if config.pretrain_classifier_epochs:
-                return Round(original, epochs=config.pretrain_classifier_epochs, pretraining=True)
+                return Round(
+                    original,
+                    epochs=config.pretrain_classifier_epochs,
+                    pretraining=True,
+                    keep_best=config.pretrain_weights == "best",
+                )
             return Round(original)
         return Round(original, keep_weights=True) if previous.round.pretraining else None
 
@@ -257,7 +264,7 @@ class GAugORun(AugmentedRun):
         seed = 0 if self.config.variant == "no-sampling" else draw_seed(self.generator)
         learned = LearnedEdges.of(self.config, prepared, adjacency, self.edge_bytes)
         self._capped = self._capped or learned.note
-        return learned.sample(seed)
+        return learned.sample(seed, self._room)
 
     def _new_optimizer(self) -> torch.optim.Adam:
         return torch.optim.Adam(

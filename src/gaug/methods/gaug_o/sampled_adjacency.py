@@ -17,6 +17,7 @@ from gaug.graph.adjacency import Adjacency
 from gaug.graph.attention import attend_to_all
 from gaug.graph.caching import cached_with_gradient
 from gaug.graph.sparse import Pattern, SparseMatrix
+from gaug.methods.gaug_o.drawn_pairs import edge_products
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.memory import check_all_pairs, check_list
 
@@ -26,10 +27,12 @@ class SampledAdjacency(Adjacency):
 
     Args:
         pattern: The edges, in both directions.
+        outside: If it is drawn for a part of a larger graph: for each node, about how many edges
+            lead out of it (`kept_outside`).  [N]
     """
 
-    def __init__(self, pattern: Pattern) -> None:
-        super().__init__(pattern, symmetric=True)
+    def __init__(self, pattern: Pattern, outside: Tensor | None = None) -> None:
+        super().__init__(pattern, symmetric=True, outside=outside)
 
     def __repr__(self) -> str:
         pairs = self.listed_pairs
@@ -46,7 +49,10 @@ class SampledAdjacency(Adjacency):
 
     def symmetric(self, h: Tensor) -> Tensor:
         r"""The GCN's rule, $\tilde D^{-1/2} (A + I) \tilde D^{-1/2} h$."""
-        scale = (1 + self.degrees()).rsqrt().unsqueeze(1)
+        degrees = 1 + self.degrees()
+        if self.outside is not None:
+            degrees = degrees + self.outside
+        scale = degrees.rsqrt().unsqueeze(1)
         scaled = scale * h
         return scale * (self.sum(scaled) + scaled)
 
@@ -56,19 +62,37 @@ class SampledAdjacency(Adjacency):
         return (self_weight * h + self.sum(h)) / torch.where(total > 0, total, 1.0)
 
 
+def kept_outside(z: Tensor, original: Adjacency, distribution: EdgeDistribution) -> Tensor | None:
+    """About how many edges lead out of a part of a graph: as many are left as of its own.  [N]
+
+    Args:
+        z: Prepared embeddings.  [N, d]
+        original: The part, with the edges that lead out of it; None if none does.
+        distribution: What samples are drawn from.
+    """
+    if original.outside is None or original.num_pairs == 0:
+        return original.outside
+    scores = distribution.of_scores(edge_products(z, original))
+    p = distribution.alpha * scores + (1 - distribution.alpha)
+    kept = (p > 0.5).to(p.dtype) if distribution.sampling == "rounding" else p
+    return original.outside * kept.mean()
+
+
 class DenseSample(SampledAdjacency):
     """A sample as one dense N×N matrix: short and obvious.
 
     Args:
         matrix: Symmetric, with zeros on the diagonal; requires gradients.  [N, N]
+        outside: Edges of each node that lead out, if it is a part of a larger graph.  [N]
     """
 
-    def __init__(self, matrix: Tensor) -> None:
+    def __init__(self, matrix: Tensor, outside: Tensor | None = None) -> None:
         self.matrix = matrix
         edges = matrix.detach().nonzero()
         counts = torch.bincount(edges[:, 0], minlength=matrix.size(0))
         crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-        super().__init__(Pattern(crow, edges[:, 1].contiguous(), matrix.size(0), symmetric=True))
+        pattern = Pattern(crow, edges[:, 1].contiguous(), matrix.size(0), symmetric=True)
+        super().__init__(pattern, outside)
 
     @cached_with_gradient
     def weight(self) -> Tensor:
@@ -100,7 +124,7 @@ class Interpolated(SampledAdjacency):
     """
 
     def __init__(self, z: Tensor, original: Adjacency, distribution: EdgeDistribution) -> None:
-        super().__init__(original.pattern)
+        super().__init__(original.pattern, kept_outside(z, original, distribution))
         self.z = z
         self.distribution = distribution
         self.alpha = distribution.alpha

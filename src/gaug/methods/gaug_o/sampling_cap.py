@@ -16,6 +16,8 @@ from gaug.methods.gaug_o.drawn_pairs import edge_products
 
 # Pairs added to a sample on average at most, by default, as a multiple of the edges of the graph.
 _TIMES_THE_EDGES = 4
+#: That in words.
+DEFAULT_LIMIT = "four added edges for each edge of the graph"
 
 
 def added_limit(limit: int | None, num_edges: int) -> int:

@@ -1,4 +1,4 @@
-"""The warm-up of the edge predictor's learning rate (the paper's appendix B)."""
+"""The warm-up of the edge predictor's learning rate (the paper's appendix C)."""
 
 from __future__ import annotations
 

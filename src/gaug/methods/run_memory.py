@@ -6,10 +6,11 @@ placed. The constants are fitted to measured peaks (``python -m benchmarks.memor
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gaug.graph.sparse import SparseMatrix
+from gaug.edge_predictors.config import GAEConfig, PredictorConfig, VGAEConfig
+from gaug.graph.attention import HEADS_TOGETHER
 from gaug.methods.adaedge.config import AdaEdgeConfig
 from gaug.methods.bgcn.config import BGCNConfig
 from gaug.methods.dropedge.config import DropEdgeConfig
@@ -17,10 +18,11 @@ from gaug.methods.gaug_m.config import GAugMConfig
 from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
 from gaug.methods.gaug_o.memory import edge_bytes
 from gaug.methods.gaug_o.sampling_cap import added_limit
-from gaug.models.base import Features
+from gaug.methods.stack.config import StackConfig
 from gaug.models.config import GATConfig, JKNetConfig, MLPConfig, ModelConfig
 from gaug.models.spec import ModelSpec
 from gaug.training.config import MethodConfig
+from gaug.training.graph_size import GraphSize
 
 # Bytes of a run without augmentation. An entry is an edge in one direction, or a self-loop.
 _FIXED = 60_000_000  # PyTorch's first steps, and what the allocator does not give back
@@ -33,6 +35,7 @@ _HEAD_OF_ENTRY = 60
 _PASSING_COPIES = 1.3  # gradients and products under way
 _KEPT_COPIES = 3.0  # per layer, for the backward pass
 _KEPT_COPIES_JKNET = 4.6
+_LOGIT_COPIES = 3.0  # of the class scores, likewise, and of the class probabilities
 # Blocks below 32 MB are not given back to the system, and leave gaps; larger ones do not.
 _GAPS, _MOST_GAPS = 0.6, 300_000_000
 _DENSE_COPIES = 1.2  # of dense features; more if some are dropped
@@ -48,59 +51,14 @@ _DRAWN_ENTRY = 110  # a drawn part of the graph, normalized again
 _COMPILED = 110_000_000  # Numba and the tiles of pairs
 _RANKED_ENTRY = 480  # while all pairs are ranked
 _MENDED_ENTRY = 160  # what is kept of that
-_LEARNED_NODE = 3500  # the predictor, and the embeddings with their gradients
+_LEARNED_NODE = 3500  # the predictor, and embeddings of this width with their gradients
 _LEARNED_NODE_SPARSE = 2500
+_LEARNED_WIDTH = 32
+_PREDICTOR_COPIES = 6.0  # of an auto-encoder's layers, beyond these widths
+_PREDICTOR_HIDDEN, _PREDICTOR_EMBEDDING = 32, 16
 _LEARNED_UNIT = 15  # per node and unit of the model's layers: the gradient of all pairs
 # Share of the pairs that a predictor at its start would join, at alpha = 1.
 _JOINED = 0.15
-
-
-@dataclass(frozen=True)
-class GraphSize:
-    """The numbers of a graph that decide how much memory a run takes.
-
-    Attributes:
-        nodes: Number of nodes.
-        pairs: Number of undirected edges.
-        features: Stored entries of the features.
-        dense: Whether the features are dense.
-        step_nodes: Nodes that one training step holds; None: all.
-        step_pairs: Undirected edges that one training step holds; None: all.
-    """
-
-    nodes: int
-    pairs: int
-    features: int
-    dense: bool = False
-    step_nodes: int | None = None
-    step_pairs: int | None = None
-
-    @classmethod
-    def of(cls, features: Features, pairs: int) -> GraphSize:
-        """The size of a graph with these features and so many undirected edges."""
-        if isinstance(features, SparseMatrix):
-            return cls(features.shape[0], pairs, features.pattern.nnz)
-        return cls(features.shape[0], pairs, features.numel(), dense=True)
-
-    @property
-    def entries(self) -> int:
-        """Edges in both directions, and self-loops."""
-        return 2 * self.pairs + self.nodes
-
-    @property
-    def nodes_in_step(self) -> int:
-        """Nodes that one training step holds."""
-        return self.nodes if self.step_nodes is None else self.step_nodes
-
-    @property
-    def pairs_in_step(self) -> int:
-        """Undirected edges that one training step holds."""
-        return self.pairs if self.step_pairs is None else self.step_pairs
-
-    @property
-    def entries_in_step(self) -> int:
-        """Edges in both directions, and self-loops, that one training step holds."""
-        return 2 * self.pairs_in_step + self.nodes_in_step
 
 
 @dataclass(frozen=True)
@@ -110,18 +68,20 @@ class RunMemory:
     Attributes:
         run: While it trains.
         prepare: While the method prepares what all runs share.
-        drawn: Graphs that the method draws, as far as they are known in advance. The method checks
-            each before it draws it, so a run is not refused for them.
+        drawn: Graphs that the method draws, as far as they are known in advance.
+        certain: Whether they are, because a limit is reached. If not, the method checks each graph
+            before it draws it, and a run is not refused for them.
     """
 
     run: int
     prepare: int = 0
     drawn: int = 0
+    certain: bool = False
 
     @property
     def least(self) -> int:
         """What is needed in any case."""
-        return max(self.run, self.prepare)
+        return self.peak if self.certain else max(self.run, self.prepare)
 
     @property
     def peak(self) -> int:
@@ -129,46 +89,93 @@ class RunMemory:
         return max(self.run + self.drawn, self.prepare)
 
 
-def run_memory(size: GraphSize, model: ModelSpec, method: MethodConfig) -> RunMemory:
+def run_memory(
+    size: GraphSize,
+    model: ModelSpec,
+    method: MethodConfig,
+    predictors: Mapping[str, PredictorConfig] | None = None,
+) -> RunMemory:
     """The memory of a run; a lower bound for user-defined models and methods.
 
     Args:
         size: The size of the graph.
         model: The model.
         method: Settings of the method.
+        predictors: Settings of its edge predictors by name.
     """
     plain = _plain_run(size, model)
-    drawn_graph = _DRAWN_ENTRY * size.entries_in_step
+    drawn_batch = _DRAWN_ENTRY * size.entries_in_step
+    drawn_graph = _DRAWN_ENTRY * size.entries
     match method:
         case DropEdgeConfig():
             layers = getattr(model.config, "layers", 1) if method.layer_wise else 1
-            return RunMemory(plain + layers * drawn_graph, plain)
+            return RunMemory(plain + layers * drawn_batch, plain)
         case AdaEdgeConfig():
             return RunMemory(plain + drawn_graph, plain)
         case BGCNConfig():
             return RunMemory(plain + 3 * drawn_graph, plain)
         case GAugMConfig():
-            changed = dataclasses.replace(
-                size, pairs=int(size.pairs * (1 + method.add_fraction - method.remove_fraction))
-            )
+            changed = _changed(size, method)
             kept = _COMPILED + _MENDED_ENTRY * size.entries
-            ranking = _laid_out(size, model) + ranking_memory(size)
-            return RunMemory(_plain_run(changed, model) + kept, ranking)
+            ranked = ranking_memory(size, predictors)
+            again = ranked if method.rounds > 1 else 0
+            ranking = _laid_out(size, model) + ranked
+            return RunMemory(_plain_run(changed, model) + kept + again, ranking)
         case GAugOConfig():
             width, layers = _hidden_layers(model)
             each = _LEARNED_NODE + _LEARNED_UNIT * width * layers
             joined = _JOINED * method.alpha * size.nodes_in_step**2 / 2
+            capped = False
             if resolved_engine(method, size.nodes) == "sparse":
                 each = _LEARNED_NODE_SPARSE
-                joined = min(joined, added_limit(method.max_sampled_edges, size.pairs_in_step))
+                limit = added_limit(method.max_sampled_edges, size.pairs_in_step)
+                joined, capped = min(joined, limit), joined >= limit
+            embedded = method.edge_embedding * (2 if method.edge_model == "vgae" else 1)
+            each = int(each * max(1.0, embedded / _LEARNED_WIDTH))
             learned = _COMPILED + each * size.nodes_in_step
-            return RunMemory(plain + learned, plain, int(joined * edge_bytes(model)))
+            return RunMemory(plain + learned, plain, int(joined * edge_bytes(model)), capped)
+        case StackConfig():
+            first, second = method.parts
+            changed = _changed(size, first)
+            before = run_memory(size, model, first, predictors)
+            after = run_memory(changed, model, second, predictors)
+            # What the first part keeps is there beside the run of the second.
+            kept = max(0, before.run - _plain_run(changed, model))
+            return RunMemory(
+                max(before.run, kept + after.run),
+                max(before.prepare, after.prepare),
+                after.drawn,
+                after.certain,
+            )
     return RunMemory(plain, plain)
 
 
-def ranking_memory(size: GraphSize) -> int:
-    """Bytes to fit an edge predictor, and to rank all pairs by it."""
-    return _COMPILED + _RANKED_ENTRY * size.entries
+def _changed(size: GraphSize, method: MethodConfig) -> GraphSize:
+    """The size of a graph that a method has changed once, as far as it is known in advance."""
+    if not isinstance(method, GAugMConfig):
+        return size
+    return size.grown(1 + method.add_fraction - method.remove_fraction)
+
+
+def ranking_memory(size: GraphSize, predictors: Mapping[str, PredictorConfig] | None = None) -> int:
+    """Bytes to fit edge predictors, and to rank all pairs by them.
+
+    Args:
+        size: The size of the graph.
+        predictors: Settings of the predictors by name.
+    """
+    width = 0
+    for config in (predictors or {}).values():
+        if isinstance(config, GAEConfig):
+            embeddings = 2 if isinstance(config, VGAEConfig) else 1
+            width = max(
+                width,
+                config.predictor_hidden
+                + embeddings * config.embedding
+                - (_PREDICTOR_HIDDEN + _PREDICTOR_EMBEDDING),
+            )
+    wider = 4 * _PREDICTOR_COPIES * width * size.nodes
+    return int(_COMPILED + _RANKED_ENTRY * size.entries + wider)
 
 
 def _plain_run(size: GraphSize, model: ModelSpec) -> int:
@@ -176,6 +183,7 @@ def _plain_run(size: GraphSize, model: ModelSpec) -> int:
     width, layers = _hidden_layers(model)
     copies = _KEPT_COPIES_JKNET if isinstance(config, JKNetConfig) else _KEPT_COPIES
     hidden = 4 * width * (_PASSING_COPIES + copies * layers) * size.nodes_in_step
+    hidden += 4 * size.classes * _LOGIT_COPIES * (size.nodes_in_step + size.nodes)
     hidden += min(_GAPS * hidden, _MOST_GAPS)
     heads = config.heads * layers + 1 if isinstance(config, GATConfig) else 0
     step = hidden + _HEAD_OF_ENTRY * heads * size.entries_in_step
@@ -185,6 +193,7 @@ def _plain_run(size: GraphSize, model: ModelSpec) -> int:
         # One batch trains while the next is prepared. Validation is on the whole graph, and what
         # batches of many sizes leave free is in too small pieces for it.
         step += 2 * (stored + _BATCH_ENTRY * size.entries_in_step) + _inference(size, model)
+        step += _COMPILED
     return int(_laid_out(size, model) + step)
 
 
@@ -192,8 +201,11 @@ def _inference(size: GraphSize, model: ModelSpec) -> float:
     """A pass over the whole graph without gradients, layer by layer."""
     config = model.config
     width, layers = _hidden_layers(model)
-    copies = _INFERENCE_COPIES + (layers if isinstance(config, JKNetConfig) else 0)
+    # All layers of a JK-Net, and the same side by side.
+    copies = _INFERENCE_COPIES + (2 * layers if isinstance(config, JKNetConfig) else 0)
     heads = config.heads if isinstance(config, GATConfig) else 0
+    if heads * size.entries > HEADS_TOGETHER:
+        heads = 1  # one after the other
     return 4 * width * copies * size.nodes + _HEAD_OF_ENTRY * heads * size.entries
 
 

@@ -9,7 +9,7 @@ from torch import nn
 
 from gaug import GAugM, Plan, Store, evaluate, load_graph
 from gaug.runs.graphs import Graphs
-from gaug.runs.user_code import user_code_fingerprint
+from gaug.training.user_code import user_code_fingerprint
 
 
 class Degrees:

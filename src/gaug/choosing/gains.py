@@ -1,0 +1,222 @@
+r"""How much better than no augmentation, compared node by node, and how sure that is.
+
+Two methods are compared on the same validation nodes with the same seeds, so most of the chance in
+their scores is the same for both and drops out of the difference. What is left has two sources:
+other validation nodes would give another gain, and so would other seeds. With $x_{ri}$ the
+difference at node i in run r, the variance of their mean is estimated by that of the means of
+nodes, plus that of the means of runs, minus what both contain (two-way clusters: Cameron, Gelbach
+and Miller, 2011).
+
+The best of many is best partly by chance. So the gain of each candidate, in terms of its standard
+error, is compared with the largest such ratio that chance alone would give among all candidates
+(Hansen's test for superior predictive ability, 2005). Candidates are correlated, because they share
+nodes, seeds and the runs without augmentation; the largest ratio is simulated with these
+correlations. A candidate that is clearly worse than no augmentation adds no chance of a false
+discovery, and is left out of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.stats
+from numpy.typing import NDArray
+
+#: Scores of nodes in percent, one row per run; NaN where a node was not validated.  [R, n]
+NodeScores = NDArray[np.float64]
+
+# Draws of the largest ratio that chance gives: an error of half a percent at a confidence of 95.
+_DRAWS = 20_000
+
+
+@dataclass(frozen=True)
+class RunScores:
+    """The scores of validation nodes in repeated runs.
+
+    Attributes:
+        runs: Numbers of the runs, which decide their seeds.
+        values: The score of each run.
+        nodes: Scores of the nodes; the mean of a row is the score of the run.  [R, n]
+    """
+
+    runs: tuple[int, ...]
+    values: tuple[float, ...]
+    nodes: NodeScores
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of validation nodes of a run."""
+        return int((~np.isnan(self.nodes)).sum(axis=1).max())
+
+    @property
+    def mean(self) -> float:
+        """The mean score."""
+        return math.fsum(self.values) / len(self.values)
+
+    def joined(self, other: RunScores) -> RunScores:
+        """The runs of both."""
+        return RunScores(
+            (*self.runs, *other.runs),
+            (*self.values, *other.values),
+            np.concatenate([self.nodes, other.nodes]),
+        )
+
+    def minus(self, other: RunScores) -> RunScores:
+        """The differences in the runs that both have."""
+        shared = self.shared(other)
+        mine = [self.runs.index(run) for run in shared]
+        others = [other.runs.index(run) for run in shared]
+        values = [self.values[i] - other.values[j] for i, j in zip(mine, others, strict=True)]
+        return RunScores(shared, tuple(values), self.nodes[mine] - other.nodes[others])
+
+    def shared(self, other: RunScores) -> tuple[int, ...]:
+        """The numbers of the runs that both have."""
+        return tuple(run for run in self.runs if run in other.runs)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The gain of a candidate over no augmentation on validation nodes.
+
+    Attributes:
+        points: Mean difference of the scores.
+        error: Its standard error.
+        confidence: How sure it is that the gain is above 0, between 0 and 1, considering how many
+            other candidates were tried.
+    """
+
+    points: float
+    error: float
+    confidence: float
+
+    def interval(self, share: float = 0.9) -> tuple[float, float]:
+        """The interval that contains the true gain with this probability, taken by itself."""
+        half = float(scipy.stats.norm.ppf((1 + share) / 2)) * self.error
+        return self.points - half, self.points + half
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, ready for JSON."""
+        return {"points": self.points, "error": self.error, "confidence": self.confidence}
+
+    def __str__(self) -> str:
+        return f"{self.points:+.1f} ± {self.error:.1f}"
+
+
+def gains_over(plain: RunScores, others: Sequence[RunScores], seed: int = 0) -> list[Gain]:
+    """The gain of each candidate, judged beside all others.
+
+    Args:
+        plain: The runs without augmentation.
+        others: The runs of the candidates; each must share a run with those without augmentation.
+        seed: Seed of the simulated chance.
+    """
+    differences = [_Difference.of(other.minus(plain)) for other in others]
+    if not differences:
+        return []
+    ratios = np.array([difference.ratio for difference in differences])
+    largest = _largest_by_chance(differences, ratios, seed)
+    # The share of draws above a ratio; one more is counted, so that it is never 0.
+    above = len(largest) - np.searchsorted(np.sort(largest), ratios, side="left")
+    chances = (above + 1) / (len(largest) + 1)
+    return [
+        Gain(difference.mean, difference.error, float(1 - chance) if difference.mean > 0 else 0.0)
+        for difference, chance in zip(differences, chances, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """Differences to no augmentation, with what is needed of them.
+
+    Attributes:
+        mean: The mean difference.
+        error: Its standard error.
+        ratio: The mean in terms of the error, as if that were known exactly.
+        by_node: What each node contributes to the deviation of the mean.  [n]
+        by_run: What each run contributes, by its number.
+    """
+
+    mean: float
+    error: float
+    ratio: float
+    by_node: NDArray[np.float64]
+    by_run: Mapping[int, float]
+
+    @classmethod
+    def of(cls, differences: RunScores) -> _Difference:
+        x = differences.nodes
+        seen = ~np.isnan(x)
+        total = seen.sum()
+        mean = float(np.nanmean(x))
+        centered = np.where(seen, x - mean, 0.0)
+        by_node = centered.sum(axis=0) / total
+        by_run = centered.sum(axis=1) / total
+        nodes, runs = int(seen.any(axis=0).sum()), len(by_run)
+        of_nodes = _scaled(float(by_node @ by_node), nodes)
+        of_runs = _scaled(float(by_run @ by_run), runs)
+        # One node more could have gone the other way: the smallest number of nodes is never sure.
+        least = (100.0 / nodes) ** 2
+        variance = max(of_nodes + of_runs - _of_both(x, seen, mean), of_nodes, of_runs) + least
+        error = math.sqrt(variance)
+        # Few runs or nodes know their own spread badly (Satterthwaite's degrees of freedom).
+        doubt = (of_nodes + least) ** 2 / max(1, nodes - 1) + of_runs**2 / max(1, runs - 1)
+        freedom = variance**2 / doubt if doubt > 0 else math.inf
+        ratio = _as_normal(mean / error, freedom)
+        return cls(
+            differences.mean,
+            error,
+            ratio,
+            by_node,
+            dict(zip(differences.runs, by_run, strict=True)),
+        )
+
+
+def _scaled(sum_of_squares: float, clusters: int) -> float:
+    return sum_of_squares * clusters / (clusters - 1) if clusters > 1 else 0.0
+
+
+def _of_both(x: NodeScores, seen: NDArray[np.bool_], mean: float) -> float:
+    """The part of the variance that both the means of nodes and those of runs contain."""
+    if x.shape[0] < 2 or x.shape[1] < 2:
+        return 0.0
+    node_means = np.where(seen, x, 0.0).sum(axis=0) / np.maximum(1, seen.sum(axis=0))
+    run_means = np.where(seen, x, 0.0).sum(axis=1) / np.maximum(1, seen.sum(axis=1))
+    rest = np.where(seen, x - node_means - run_means[:, None] + mean, 0.0)
+    scale: float = math.prod(size / (size - 1) for size in x.shape)
+    return float((rest**2).sum()) * scale / float(seen.sum()) ** 2
+
+
+def _as_normal(ratio: float, freedom: float) -> float:
+    """The normal deviate that is as unlikely as a ratio with an estimated error."""
+    if freedom > 1000:
+        return ratio
+    tail = float(scipy.stats.t.sf(abs(ratio), freedom))
+    return math.copysign(float(scipy.stats.norm.isf(max(tail, 1e-300))), ratio)
+
+
+def _largest_by_chance(
+    differences: Sequence[_Difference], ratios: NDArray[np.float64], seed: int
+) -> NDArray[np.float64]:
+    """Draws of the largest ratio among candidates that gain nothing."""
+    nodes = len(differences[0].by_node)
+    clearly_worse = -math.sqrt(2 * math.log(max(math.e, math.log(max(nodes, 3)))))
+    counted = [d for d, ratio in zip(differences, ratios, strict=True) if ratio > clearly_worse]
+    if not counted:
+        counted = [differences[int(ratios.argmax())]]
+    numbers = sorted({run for difference in counted for run in difference.by_run})
+    parts = np.array(
+        [np.concatenate([d.by_node, [d.by_run.get(run, 0.0) for run in numbers]]) for d in counted]
+    )  # [K, n + R]
+    lengths = np.linalg.norm(parts, axis=1, keepdims=True)
+    parts = np.divide(parts, lengths, out=np.zeros_like(parts), where=lengths > 0)
+    correlation = parts @ parts.T
+    np.fill_diagonal(correlation, 1.0)
+    values, vectors = np.linalg.eigh(correlation)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    draws = np.random.default_rng(seed).standard_normal((_DRAWS, len(counted)))
+    largest: NDArray[np.float64] = (draws @ root.T).max(axis=1)
+    return largest

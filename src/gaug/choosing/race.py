@@ -1,0 +1,209 @@
+"""A race of candidates: short looks at all of them, more runs for the better ones.
+
+All candidates get one run. Around the leaders, other shares of edges and sums of predictors get
+one, too. Then the better half goes on with another run each, until a few finalists are left
+(successive halving). The best of many is best partly by luck, so the finalists run again with new
+seeds, and these runs decide. The race ends when the time is up or the choice is clear.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Iterable, Sequence
+
+from gaug.choosing.candidates import CANDIDATES, NONE, Candidate, joined, unsuitable, variants
+from gaug.choosing.comparison import Comparison
+from gaug.choosing.engine import TrialRunner
+from gaug.choosing.trial import Trial
+from gaug.runs.executor import OnNote, OnProgress
+from gaug.runs.plan import Plan
+from gaug.training.task import Task
+
+#: Candidates that run again with new seeds.
+FINALISTS = 3
+#: Runs of a finalist with new seeds, and more of them while the choice is not clear.
+CONFIRMING, MORE = 5, 5
+# Share of the time after which each part of the race ends.
+_LOOKS, _VARIANTS, _HALVING = 0.45, 0.6, 0.75
+#: The shares of the time at which a part of the race begins and ends.
+Part = tuple[float, float]
+# Candidates around which others are tried.
+_LEADERS = 2
+# A gain less sure than this is not worth more runs.
+_HOPELESS = 0.5
+
+
+def race(
+    plan: Plan,
+    task: Task,
+    runner: TrialRunner,
+    *,
+    time_budget: float = math.inf,
+    candidates: Sequence[Candidate] = CANDIDATES,
+    on_progress: OnProgress | None = None,
+    on_note: OnNote | None = None,
+) -> Comparison:
+    """Let candidates race, and compare them with no augmentation.
+
+    Args:
+        plan: Everything but the method.
+        task: Its graph.
+        runner: Runs the trials; its number of runs is that of a candidate before the final.
+        time_budget: Seconds for all trials together.
+        candidates: Candidates to begin with.
+        on_progress: Called regularly with the finished share.
+        on_note: Called with a few words about who leads.
+    """
+    found = _Race(plan, task, runner, time_budget, on_progress, on_note)
+    found.run(candidates)
+    return found.comparison()
+
+
+class _Race:
+    """The state of a race.
+
+    Attributes:
+        plain: The trial of no augmentation.
+        tried: Trials with at least one run, by name.
+        left_out: Trials without one, by name.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        task: Task,
+        runner: TrialRunner,
+        time_budget: float,
+        on_progress: OnProgress | None,
+        on_note: OnNote | None,
+    ) -> None:
+        self.plan = plan
+        self.task = task
+        self.runner = runner
+        self.time_budget = time_budget
+        self.on_progress = on_progress or (lambda share: None)
+        self.on_note = on_note or (lambda note: None)
+        self.start = time.monotonic()
+        self.share = 0.0
+        self.plain = NONE.trial(plan)
+        self.tried: dict[str, Trial] = {}
+        self.left_out: dict[str, Trial] = {}
+        self.candidates: dict[str, Candidate] = {}
+
+    def run(self, candidates: Sequence[Candidate]) -> None:
+        """All parts of the race, as far as the time allows."""
+        self.plain = self.runner.run_one(self.plain, runs=[0])
+        self._look(candidates, (0.0, _LOOKS))
+        self._look(self._around_leaders(), (_LOOKS, _VARIANTS))
+        self._halve((_VARIANTS, _HALVING))
+        self._confirm((_HALVING, 1.0))
+        self.on_progress(1.0)
+
+    def comparison(self) -> Comparison:
+        """What was found so far."""
+        others = [*self.tried.values(), *self.left_out.values()]
+        return Comparison(self.plain, others, few_nodes=self.runner.resampling is not None)
+
+    def _look(self, candidates: Iterable[Candidate], part: Part) -> None:
+        """One run of each candidate."""
+        field = []
+        for candidate in candidates:
+            trial = candidate.trial(self.plan)
+            if trial.name in self.candidates:
+                continue
+            self.candidates[trial.name] = candidate
+            reason = unsuitable(candidate, self.task) or self._too_long(candidate, part)
+            if reason is None:
+                field.append(trial)
+            else:
+                self.left_out[trial.name] = dataclasses.replace(trial, failure=reason)
+        self._run(field, [0], part)
+
+    def _around_leaders(self) -> list[Candidate]:
+        """The sum of the two best predictors, and other shares of edges for each."""
+        leaders = [self.candidates[trial.name] for trial in self._ranked()[:_LEADERS]]
+        around = joined(*leaders) if len(leaders) == _LEADERS else []
+        return [*around, *(variant for leader in leaders for variant in variants(leader))]
+
+    def _halve(self, part: Part) -> None:
+        """Another run for the better half, until the runs before the final are used up."""
+        begin, end = part
+        heats = self.runner.runs - 1
+        number = len(self.tried)
+        for heat in range(heats):
+            number = max(FINALISTS, math.ceil(number / 2))
+            share = begin + (end - begin) * heat / heats
+            self._run(self._ranked()[:number], [heat + 1], (share, end))
+
+    def _confirm(self, part: Part) -> None:
+        """Runs with new seeds of those that are ahead; they decide."""
+        field = [trial for trial in self._ranked() if self._ahead(trial) > 0][:FINALISTS]
+        if not field:
+            return
+        middle, first = (part[0] + part[1]) / 2, self.runner.runs
+        again = [
+            dataclasses.replace(trial, scores=None, outcomes=None, confirmed=True)
+            for trial in field
+        ]
+        again = self._run(again, range(first, first + CONFIRMING), (part[0], middle))
+        if self._is_open():
+            more = range(first + CONFIRMING, first + CONFIRMING + MORE)
+            self._run([trial for trial in again if trial.counts], more, (middle, part[1]))
+
+    def _is_open(self) -> bool:
+        """Whether more runs could make the choice clear."""
+        found = self.comparison()
+        best = None if found.best is found.plain else found.gain_of(found.best)
+        return not found.helps and best is not None and best.confidence > _HOPELESS
+
+    def _run(self, trials: Sequence[Trial], runs: Sequence[int], part: Part) -> list[Trial]:
+        """Run trials and no augmentation until a part of the time is over."""
+        if not trials:
+            return []
+        begin, end = part
+        total = (len(trials) + 1) * len(runs)
+
+        def tell(done: float) -> None:
+            # A part that is finished early hands its share on to the next.
+            self.share = max(self.share, begin + (end - begin) * min(1.0, done / total))
+            self.on_progress(self.share)
+
+        runner = dataclasses.replace(self.runner, deadline=self.start + end * self.time_budget)
+        self.plain, *done = runner.run_more([self.plain, *trials], runs, tell)
+        for trial in done:
+            if trial.counts:
+                self.tried[trial.name] = trial
+            elif trial.name not in self.tried:
+                self.left_out[trial.name] = trial
+        self._tell_leader()
+        return done
+
+    def _ranked(self) -> list[Trial]:
+        """What was tried, best first."""
+        return sorted(self.tried.values(), key=self._ahead, reverse=True)
+
+    def _ahead(self, trial: Trial) -> float:
+        """Points above no augmentation in the runs that both have."""
+        assert self.plain.outcomes is not None
+        assert trial.outcomes is not None
+        shared = trial.outcomes.shared(self.plain.outcomes)
+        if not shared:
+            return -math.inf
+        return trial.outcomes.minus(self.plain.outcomes).mean
+
+    def _too_long(self, candidate: Candidate, part: Part) -> str | None:
+        """Why there is no time for a candidate."""
+        left = self.start + part[1] * self.time_budget - time.monotonic()
+        if left <= 0:
+            return "no time was left"
+        least = candidate.least_seconds(self.task.adjacency.num_nodes, self.plan.training)
+        return "it would take longer than the time left" if least > left else None
+
+    def _tell_leader(self) -> None:
+        ranked = self._ranked()
+        if ranked and self._ahead(ranked[0]) > 0:
+            self.on_note(f"{ranked[0]} leads by {self._ahead(ranked[0]):.1f} points")
+        elif ranked:
+            self.on_note("no augmentation leads")

@@ -1,0 +1,1 @@
+"""Stacks: a method that changes the graph once, then one that varies it in each epoch."""

@@ -1,0 +1,133 @@
+"""Gains over no augmentation: their errors by hand and by simulation, and what many tries cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from gaug.choosing.gains import Gain, RunScores, gains_over
+
+
+def scores_of(nodes: np.ndarray, first: int = 0) -> RunScores:
+    runs = tuple(range(first, first + len(nodes)))
+    return RunScores(runs, tuple(np.nanmean(nodes, axis=1)), nodes.astype(float))
+
+
+def gain_of(difference: np.ndarray) -> Gain:
+    """The gain of a single candidate with these differences."""
+    return gains_over(scores_of(np.zeros_like(difference)), [scores_of(difference)])[0]
+
+
+def simulated(
+    rng: np.random.Generator, candidates: int, runs: int = 5, nodes: int = 200, gain: float = 0.0
+) -> list[Gain]:
+    """Candidates with effects of nodes, partly shared, of runs and of both; the first one gains."""
+    shared = rng.normal(size=nodes)
+    others = []
+    for number in range(candidates):
+        of_nodes = 15 * (shared + rng.normal(size=nodes)) / math.sqrt(2)
+        of_runs = 0.5 * rng.normal(size=(runs, 1))
+        values = of_nodes + of_runs + 20 * rng.normal(size=(runs, nodes))
+        others.append(scores_of(values + (gain if number == 0 else 0.0)))
+    return gains_over(scores_of(np.zeros((runs, nodes))), others)
+
+
+def test_the_error_has_a_part_of_nodes_and_a_part_of_runs():
+    """Compared with an analysis of variance by hand of two runs and three nodes."""
+    x = np.array([[0.0, 100.0, 50.0], [10.0, 80.0, 90.0]])
+    nodes, runs, mean = x.mean(axis=0), x.mean(axis=1), x.mean()
+    of_nodes = 2 * ((nodes - mean) ** 2).sum() / 2  # mean squares by their degrees of freedom
+    of_runs = 3 * ((runs - mean) ** 2).sum() / 1
+    rest = ((x - nodes - runs[:, None] + mean) ** 2).sum() / 2
+    variance = max((of_nodes + of_runs - rest) / 6, of_nodes / 6, of_runs / 6)
+    found = gain_of(x)
+    assert found.points == pytest.approx(mean)
+    assert found.error == pytest.approx(math.sqrt(variance + (100 / 3) ** 2))
+
+
+def test_what_both_have_in_common_drops_out():
+    rng = np.random.default_rng(0)
+    common = 100.0 * (rng.random((5, 500)) < 0.8)
+    better = common.copy()
+    better[:, :10] = 100.0  # the same ten nodes in every run
+    plain, other = scores_of(common), scores_of(better)
+    (gain,) = gains_over(plain, [other])
+    assert gain.points == pytest.approx(other.mean - plain.mean)
+    assert gain.error < 0.5  # each score alone has a standard error of 1.8 points
+
+
+def test_only_runs_that_both_have_are_compared():
+    plain = scores_of(np.array([[0.0, 0.0], [100.0, 100.0], [50.0, 50.0]]))
+    other = scores_of(np.array([[100.0, 100.0], [60.0, 60.0]]), first=1)
+    assert other.minus(plain).runs == (1, 2)
+    assert other.minus(plain).values == (0.0, 10.0)
+
+
+def test_nodes_that_a_run_did_not_validate_do_not_count():
+    x = np.array([[10.0, np.nan, 30.0, 20.0], [np.nan, 50.0, 10.0, 20.0]])
+    found = gain_of(x)
+    assert found.points == pytest.approx((20 + 80 / 3) / 2)
+    assert math.isfinite(found.error)
+
+
+def test_all_nodes_of_a_handful_are_not_certain():
+    assert gain_of(np.full((3, 2), 100.0)).confidence < 0.95
+    assert gain_of(np.full((3, 60), 100.0)).confidence > 0.99
+
+
+def test_no_difference_is_no_gain():
+    found = gain_of(np.zeros((3, 50)))
+    assert (found.points, found.confidence) == (0.0, 0.0)
+
+
+def share(found: Callable[[], bool], repeats: int) -> float:
+    return sum(found() for _ in range(repeats)) / repeats
+
+
+@pytest.mark.parametrize("candidates", [1, 12])
+def test_where_nothing_helps_it_is_sure_in_one_case_of_twenty_at_most(candidates):
+    rng = np.random.default_rng(1)
+    repeats = 400
+    wrong = share(lambda: any(g.confidence >= 0.95 for g in simulated(rng, candidates)), repeats)
+    # Three standard deviations of a share of 5 %.
+    assert wrong <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / repeats)
+
+
+def test_the_interval_contains_the_true_gain_as_often_as_it_says():
+    rng = np.random.default_rng(2)
+    repeats = 400
+
+    def inside() -> bool:
+        low, high = simulated(rng, 1, runs=20, gain=3.0)[0].interval(0.9)
+        return low <= 3.0 <= high
+
+    assert share(inside, repeats) == pytest.approx(0.9, abs=3 * math.sqrt(0.09 / repeats) + 0.01)
+
+
+def test_the_best_of_many_is_less_sure_than_the_same_alone():
+    rng = np.random.default_rng(3)
+    x = 15 * rng.normal(size=(5, 400)) + 0.8
+    plain = scores_of(np.zeros_like(x))
+    others = [scores_of(15 * rng.normal(size=x.shape)) for _ in range(20)]
+    alone = gains_over(plain, [scores_of(x)])[0]
+    among = gains_over(plain, [scores_of(x), *others])[0]
+    assert (among.points, among.error) == (alone.points, alone.error)
+    assert among.confidence < alone.confidence
+    # Of independent candidates, the chance of a false gain is that of one in 21 tries.
+    tail = float(scipy.stats.norm.sf(alone.points / alone.error))
+    assert among.confidence == pytest.approx((1 - tail) ** 21, abs=0.02)
+
+
+def test_the_same_candidate_twice_is_no_second_try_and_one_far_behind_neither():
+    rng = np.random.default_rng(4)
+    x = 15 * rng.normal(size=(5, 400)) + 1.0
+    plain = scores_of(np.zeros_like(x))
+    alone = gains_over(plain, [scores_of(x)])[0]
+    behind = [scores_of(15 * rng.normal(size=x.shape) - 30.0) for _ in range(20)]
+    for others in ([scores_of(x)] * 3, behind):
+        found = gains_over(plain, [scores_of(x), *others])[0]
+        assert found.confidence == pytest.approx(alone.confidence, abs=0.01)

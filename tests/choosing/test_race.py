@@ -1,0 +1,125 @@
+"""A race by formulas in the place of training: who goes on, who is confirmed, when it ends."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from typing import Any
+
+import pytest
+from torch_geometric.data import Data
+
+from gaug import SplitConfig, SyntheticConfig, make_split, planted_graph
+from gaug.choosing import candidates as candidates_module
+from gaug.choosing.candidates import CANDIDATES, DROPEDGE, Candidate
+from gaug.choosing.comparison import Comparison
+from gaug.choosing.engine import TrialRunner
+from gaug.choosing.race import CONFIRMING, FINALISTS, MORE, race
+from gaug.methods.dropedge.config import DropEdgeConfig
+from gaug.runs.graphs import Graphs
+from gaug.runs.plan import Plan
+from gaug.training.run import PreparedRuns
+
+RUNS = 3
+DROPS = tuple(Candidate(DropEdgeConfig(drop_fraction=share / 20)) for share in range(1, 17))
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    """A thousand validation nodes, so that a point is ten of them."""
+    data = planted_graph(SyntheticConfig(num_nodes=1100, num_classes=2, degree=2.0))
+    split = make_split(data, "random", SplitConfig(train_fraction=0.05, val_fraction=0.92))
+    return split.apply(data)
+
+
+def run_race(data: Data, *candidates: Candidate, **options: Any) -> Comparison:
+    plan, graphs = Plan.of(data, settings=["epochs=2"]), Graphs()
+    runner = TrialRunner(graphs, RUNS)
+    return race(plan, graphs.place(plan).task, runner, candidates=candidates, **options)
+
+
+def by_share(gain: float) -> Any:
+    """The more is dropped, the better; at most by so many points."""
+
+    def score(prepared: PreparedRuns, run: int) -> float:
+        config = prepared.method.config
+        share = config.drop_fraction if isinstance(config, DropEdgeConfig) else 0.0
+        return 70 + gain * share / 0.8
+
+    return score
+
+
+def test_the_better_half_goes_on_until_the_finalists_run_with_new_seeds(data, scored):
+    found = scored(by_share(20.0))
+    comparison = run_race(data, *DROPS)
+    runs: dict[float, list[int]] = {}
+    for prepared, run in found.asked:
+        if isinstance(prepared.method.config, DropEdgeConfig):
+            runs.setdefault(prepared.method.config.drop_fraction, []).append(run)
+    best_first = sorted(runs, reverse=True)
+    assert len(best_first) == 16
+    new = list(range(RUNS, RUNS + CONFIRMING))
+    for place, share in enumerate(best_first):
+        expected = [0] + [1] * (place < 8) + [2] * (place < 4) + new * (place < FINALISTS)
+        assert runs[share] == expected
+    confirmed = [trial.settings["drop_fraction"] for trial in comparison.finalists]
+    assert sorted(confirmed, reverse=True) == best_first[:FINALISTS]
+    assert comparison.chosen.settings["drop_fraction"] == pytest.approx(0.8)
+    assert comparison.helps
+
+
+def test_what_is_not_sure_after_the_new_seeds_gets_more_of_them(data, scored):
+    found = scored(by_share(0.3))
+    comparison = run_race(data, *DROPS)
+    assert not comparison.helps
+    assert max(run for _, run in found.asked) == RUNS + CONFIRMING + MORE - 1
+
+
+def test_where_all_are_worse_nobody_is_run_again(data, scored):
+    found = scored(by_share(-5.0))
+    comparison = run_race(data, *DROPS)
+    assert comparison.chosen is comparison.plain
+    assert max(run for _, run in found.asked) == RUNS - 1
+
+
+def test_around_the_leaders_other_shares_of_edges_are_tried(data, scored):
+    scored(lambda prepared, run: 70.0 + (prepared.method.config.name == "gaug-m"))
+    names = {trial.name for trial in run_race(data, *CANDIDATES).trials}
+    assert {str(candidate) for candidate in CANDIDATES} <= names
+    assert any("features+smoothed" in name for name in names)
+    assert sum("predictor=features " in name for name in names) > 5
+
+
+def test_when_the_time_is_over_what_was_finished_counts(data, scored, monkeypatch):
+    scored(by_share(20.0))
+    ticks = itertools.count()  # a clock that moves a second each time somebody looks
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
+    comparison = run_race(data, *DROPS, time_budget=100.0)
+    assert 1 < len(comparison.trials) < 17
+    assert len(comparison.trials) + len(comparison.left_out) == 17
+    assert {trial.failure for trial in comparison.left_out} <= {
+        "the time was up before it finished",
+        "no time was left",
+    }
+
+
+def test_what_cannot_end_in_time_is_not_begun(data, scored, monkeypatch):
+    found = scored(by_share(1.0))
+    monkeypatch.setattr(candidates_module, "_PAIRS_PER_SECOND", 1.0)
+    gaug_m = next(one for one in CANDIDATES if one.config.name == "gaug-m")
+    comparison = run_race(data, gaug_m, DROPEDGE, time_budget=1000.0)
+    assert {prepared.method.config.name for prepared, _ in found.asked} == {"none", "dropedge"}
+    assert [trial.failure for trial in comparison.left_out] == [
+        "it would take longer than the time left"
+    ]
+
+
+def test_progress_goes_up_and_the_leader_is_told(data, scored):
+    scored(by_share(20.0))
+    shares: list[float] = []
+    notes: list[str] = []
+    run_race(data, *DROPS[:6], on_progress=shares.append, on_note=notes.append)
+    assert shares == sorted(shares)
+    assert math.isclose(shares[-1], 1.0)
+    assert notes[-1].startswith("dropedge drop_fraction=0.3 leads by")
