@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 LOWEST := .venv-lowest
 
-.PHONY: help demo test coverage lowest fuzz check format bench docs clean
+.PHONY: help demo test coverage lowest fuzz check format bench results docs clean
 
 help:
 	@echo "make demo      set up and run the demo"
@@ -17,6 +17,7 @@ help:
 	@echo "make check     formatting, lint, types, import rules"
 	@echo "make format    format the code"
 	@echo "make bench     speed and memory against a plain PyTorch Geometric script"
+	@echo "make results   fill the pages with the records in docs/results"
 	@echo "make docs      build the documentation site"
 	@echo "make clean     remove the environments and caches"
 
@@ -63,6 +64,9 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+results: $(READY)
+	$(BIN)/python -m docs.generate
 
 docs: $(DOCS_READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

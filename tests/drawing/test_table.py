@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaug.drawing.suffixes import FORMAT_OF_SUFFIX
-from gaug.drawing.table import FORMATS, Code, Scores, Table, render
+from gaug.drawing.table import FORMATS, Code, Field, Scores, Table, render, with_best
 
 #: Everything that some format takes for more than itself.
 NASTY = r'50% of a|b & {c}_d^2 ~ $x$ #1 \ "q", <t> @ `v`'
@@ -49,6 +49,41 @@ def test_scores_read_as_mean_deviation_and_the_paper_s_mean():
     assert str(Scores([], (81.6, 0.7))) == "–"
     assert str(Scores([], failure="It broke.")) == "missing"
     assert str(Scores([80.0], failure="1 of 2 runs in the time given")) == "80.0"
+
+
+@pytest.mark.parametrize(
+    ("ours", "paper", "difference", "verdict"),
+    [
+        (82.04, (81.6, 0.4), 0.4, "within"),  # 82.0 as it is shown
+        (82.06, (81.6, 0.4), 0.5, "above"),
+        (81.2, (81.6, 0.4), -0.4, "within"),
+        (81.1, (81.6, 0.4), -0.5, "below"),
+        (90.0, (81.6, None), 8.4, None),
+        (90.0, None, None, None),
+    ],
+)
+def test_a_mean_is_above_within_or_below_the_paper_s_as_it_is_shown(
+    ours, paper, difference, verdict
+):
+    scores = Scores([ours], paper)
+    assert (scores.difference, scores.verdict) == (difference, verdict)
+
+
+def test_the_best_of_each_block_and_column_is_bold_and_so_are_its_equals():
+    rows: list[list[Field]] = [
+        ["a", Scores([80.0]), Scores([70.0])],
+        ["a", Scores([81.04]), Scores([])],
+        ["a", Scores([80.96]), None],
+        ["b", Scores([99.0]), "text"],
+    ]
+    table = Table("t", ["block", "x", "y"], with_best(rows, block=lambda row: row[0]))
+    assert markdown_rows(render(table, "markdown"))[2:] == [
+        ["a", "80.0", "70.0"],
+        ["a", "**81.0**", "–"],
+        ["a", "**81.0**", "–"],
+        ["b", "99.0", "text"],
+    ]
+    assert render(table, "latex").count(r"\textbf{81.0}") == 2
 
 
 def test_markdown_has_the_same_columns_in_every_row_and_every_field_in_its_place():
@@ -141,7 +176,8 @@ def test_latex_has_the_notes_as_comments_and_the_details_as_a_table():
 
 def test_csv_has_a_column_for_each_number():
     header, *rows = csv.reader(io.StringIO(render(TABLE, "csv")))
-    numbers = ["mean", "std", "runs", "paper_mean", "paper_std", "failure"]
+    numbers = ["mean", "std", "runs", "paper_mean", "paper_std"]
+    numbers += ["difference", "verdict", "failure"]
     assert header == ["model", NASTY, *(f"cora {name}" for name in numbers)]
     assert {len(row) for row in rows} == {len(header)}
     first = dict(zip(header, rows[0], strict=True))
@@ -152,8 +188,9 @@ def test_csv_has_a_column_for_each_number():
         "2", "81.6", "0.7",
     )  # fmt: skip
     assert rows[1][1] == "two\nlines"
-    assert rows[2][1:] == ["12345", "", "", "0", "", "", "It broke, sadly."]
-    assert rows[3][1:] == [""] * 7
+    assert (first["cora difference"], first["cora verdict"]) == ("0.4", "within")
+    assert rows[2][1:] == ["12345", "", "", "0", "", "", "", "", "It broke, sadly."]
+    assert rows[3][1:] == [""] * 9
 
 
 def test_json_has_everything():
@@ -166,6 +203,8 @@ def test_json_has_everything():
         "runs": 2,
         "paper_mean": 81.6,
         "paper_std": 0.7,
+        "difference": 0.4,
+        "verdict": "within",
         "failure": None,
     }
     assert (first["model"], first[NASTY]) == ("GCN", NASTY)

@@ -17,8 +17,9 @@ from gaug.runs.record import RunRecord
 from gaug.studies.engine import run_cells
 from gaug.studies.paper import table2_score
 from gaug.studies.scope import StudyOptions
+from gaug.studies.searches import SEARCHES
 from gaug.studies.study import Cell, CellResult, paper_plan
-from gaug.studies.table2 import SEARCHES, Table2
+from gaug.studies.table2 import Table2
 from tests.known import known
 
 
@@ -47,7 +48,8 @@ def result(graph: str, model: str, method: str, *scores: float, day: int = 1) ->
 
 
 def table(*results: CellResult) -> Table:
-    return Table2().table(results, Graphs())
+    study = Table2()
+    return study.table(study.outcomes(results, Graphs(), StudyOptions()))
 
 
 def rows(found: Table) -> list[list[str]]:

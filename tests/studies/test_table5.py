@@ -73,7 +73,7 @@ def test_files_in_the_format_of_ogb_are_trained_and_stand_beside_the_paper(
     assert all(len(result.scores) == 2 for result in results)
     assert {result.records[0].config["training"]["fanout"] for result in results} == {2, None}
     assert min(result.scores[0] for result in results) > 80  # the classes are far apart
-    text = render(study.table(results, graphs), "markdown")
+    text = render(study.table(study.outcomes(results, graphs, options)), "markdown")
     mean, _ = table5_score("ogbn-arxiv", "gaug-o")
     rows = [line for line in text.splitlines() if line.startswith("| GAug-O |")]
     assert f"({mean})" in rows[0]

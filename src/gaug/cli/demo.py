@@ -47,12 +47,13 @@ def demo(
             graphs=graphs,
             on_work=lambda done, total: move(100 * done / total),
         )
+    outcomes = study.outcomes(results, graphs, asked)
     with writing("picture", out):
-        study.draw(results, graphs, out)
+        study.draw(outcomes, out)
     if as_json:
-        variants = study.variants(results)
+        variants = study.variants(outcomes)
         print(json.dumps({"runs": runs, "picture": str(out), "variants": variants}))
         return
     console = Console(soft_wrap=True, highlight=False)
-    console.print(render(study.table(results, graphs), "markdown").rstrip("\n"), markup=False)
+    console.print(render(study.table(outcomes), "markdown").rstrip("\n"), markup=False)
     console.print(f"Picture: {out}", markup=False)

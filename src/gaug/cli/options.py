@@ -228,6 +228,22 @@ def make_plan(
     return plan
 
 
+def preset_settings(
+    source: GraphSource, model: str, method: str, settings: list[str] | None, *, quiet: bool
+) -> list[str]:
+    """The settings of a preset, which is told on standard error, with given ones after them."""
+    from gaug.presets.preset import find_preset
+
+    found = find_preset(source.name, model, method)
+    if not quiet:
+        print(
+            f"gaug: Preset {' '.join(found.texts)}: the best of {found.trials} on the validation"
+            f" nodes of split {found.split} ({found.validation:.1f}).",
+            file=sys.stderr,
+        )
+    return [*found.texts, *(settings or [])]
+
+
 def tell_notes(loaded: LoadedGraph, *, quiet: bool) -> None:
     """Report on standard error how a graph was changed while reading it."""
     if not quiet:

@@ -1,24 +1,31 @@
-"""gaug reproduce: reproduce a table or figure of the paper."""
+"""gaug reproduce: reproduce a table or figure of the paper, or all of them."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gaug.cli import options
 from gaug.data.source import GraphSource
-from gaug.drawing.suffixes import FORMAT_OF_SUFFIX, PICTURE_SUFFIXES
+from gaug.drawing.suffixes import FORMAT_OF_SUFFIX, PICTURE_SUFFIXES, RECORD_SUFFIX
 from gaug.drawing.table import FORMATS, render
-from gaug.errors import ConfigError, unknown_name
+from gaug.errors import ConfigError, DataError, unknown_name
 from gaug.studies.registry import STUDIES, find_study
 from gaug.studies.scope import StudyOptions
 
+if TYPE_CHECKING:
+    from gaug.runs.plan import Plan
+
+#: The name of all studies together.
+ALL = "all"
+
 
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(STUDIES)}.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"{', '.join(STUDIES)}, or all.")],
     graphs: Annotated[
         str | None, typer.Option(help="Only these graphs, separated by commas.")
     ] = None,
@@ -29,7 +36,7 @@ def reproduce(
         str | None, typer.Option(help="Only these methods, separated by commas.")
     ] = None,
     runs: Annotated[
-        int | None, typer.Option("--runs", "-n", help="Runs of each cell (default: 30 or 10).")
+        int | None, typer.Option("--runs", "-n", help="Runs of each cell (default: 5 to 30).")
     ] = None,
     settings: Annotated[
         str | None,
@@ -42,6 +49,12 @@ def reproduce(
     time_budget: Annotated[
         float | None, typer.Option(help="Seconds after which no new run starts.")
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Run nothing: show what is on record, what is missing, and its cost."
+        ),
+    ] = False,
     form: Annotated[
         str, typer.Option("--format", help="Output format: markdown, latex, csv or json.")
     ] = "markdown",
@@ -49,7 +62,8 @@ def reproduce(
         list[Path] | None,
         typer.Option(
             help="Also write a file: .md, .tex, .csv or .json for the numbers, .png, .svg or"
-            " .pdf for the picture of a figure. Repeatable.",
+            " .pdf for the picture of a figure, .jsonl for a record, to which cells are added."
+            " Repeatable. With all, a folder.",
         ),
     ] = None,
     seed: options.Seed = 0,
@@ -64,19 +78,14 @@ def reproduce(
 
     Recorded runs are not repeated, so an interrupted command continues where it stopped. The
     authors' splits are used if the data folder has them as splits/NAME.npz. Cells whose runs take
-    over 60 seconds get 10 runs; a failed cell is marked in the table.
+    over 30 seconds get 10 runs; a failed cell is marked in the table.
     """
-    entry = find_study(name)
     if trial_runs < 1:
         raise ConfigError(f"trial_runs must be at least 1, got {trial_runs}.")
     if time_budget is not None and not 0 < time_budget < math.inf:
         raise ConfigError(f"time_budget must be above 0 and finite, got {time_budget:g}.")
     if form not in FORMATS:
         raise unknown_name("format", form, FORMATS)
-    endings = [*FORMAT_OF_SUFFIX, *(PICTURE_SUFFIXES if entry.scope.has_picture else ())]
-    for path in out or ():
-        if path.suffix not in endings:
-            raise ConfigError(f"{path} must end in {', '.join(endings[:-1])} or {endings[-1]}.")
     asked = StudyOptions(
         runs=runs,
         graphs=options.some_of(graphs),
@@ -86,31 +95,35 @@ def reproduce(
         seed=seed,
         root=data_root,
     )
-    entry.scope.check(name, asked)
+    names = _checked_names(name, asked, out or [])
     from gaug.cli.progress import run_progress
-    from gaug.cli.writing import this_command, write_text, writing
+    from gaug.cli.study_files import write_files, write_folder
+    from gaug.cli.writing import this_command
     from gaug.runs.executors import local_executor
     from gaug.runs.graphs import Graphs
     from gaug.runs.store import Store
-    from gaug.studies.engine import run_cells
+    from gaug.studies.everything import Part, gather, overview, run_parts
 
-    study = entry.load()
-    cells = study.cells(asked)
-    for cell in cells:
-        if isinstance(cell.plan.graph, GraphSource):
-            cell.plan.graph.check(data_root)
+    studies = [STUDIES[one].load() for one in names]
+    if name == ALL:
+        parts = gather(studies, asked)
+    else:
+        parts = [Part(study, study.cells(asked)) for study in studies]
+    cells = [cell for part in parts for cell in part.cells]
+    there = [cell.plan for cell in cells if _is_there(cell.plan, data_root, must=name != ALL)]
     opened, held = Store(store), Graphs(data_root)
-    num_runs = sum(len(cell.runs) for cell in cells)
-    plans = [cell.plan for cell in cells]
-    spread_over = options.sensible_workers(workers, num_runs)
-    spread_over = options.workers_that_fit(spread_over, plans, held, quiet=quiet)
+    spread_over = options.sensible_workers(workers, sum(len(cell.runs) for cell in cells))
+    if dry_run:
+        spread_over, time_budget = 1, 0.0
+    elif there:
+        spread_over = options.workers_that_fit(spread_over, there, held, quiet=quiet)
     with (
         options.resumable(),
         local_executor(spread_over) as executor,
         run_progress(name, 100, quiet=quiet, unit="%") as move,
     ):
-        results = run_cells(
-            cells,
+        results = run_parts(
+            parts,
             store=opened,
             graphs=held,
             executor=executor,
@@ -118,12 +131,53 @@ def reproduce(
             time_budget=math.inf if time_budget is None else time_budget,
             on_work=lambda done, total: move(100 * done / total if total else 100),
         )
-    table = study.table(results, held)
-    table = table.with_note(f"Made by `{this_command()}`.")
-    for path in out or ():
-        if path.suffix in FORMAT_OF_SUFFIX:
-            write_text(render(table, FORMAT_OF_SUFFIX[path.suffix]), path)
-        else:
-            with writing("picture", path):
-                study.draw(results, held, path)
+    table = overview(parts, results, opened.mean_seconds(), trial_runs)
+    for part, found in zip(parts, results, strict=True):
+        if part.failure is not None:
+            continue
+        outcomes = [
+            dataclasses.replace(outcome, command=this_command())
+            for outcome in part.study.outcomes(found, held, asked)
+        ]
+        if name != ALL:
+            write_files(part.study, outcomes, out or [])
+            if not dry_run:
+                table = part.study.full_table(outcomes)
+            continue
+        for folder in out or []:
+            write_folder(part.study, outcomes, folder)
     print(render(table, form), end="")
+
+
+def _is_there(plan: Plan, data_root: Path | None, *, must: bool) -> bool:
+    """Whether the graph of a plan is in the data folder; raises if it must be and is not."""
+    try:
+        if isinstance(plan.graph, GraphSource):
+            plan.graph.check(data_root)
+    except DataError:
+        if must:
+            raise
+        return False
+    return True
+
+
+def _checked_names(name: str, asked: StudyOptions, out: list[Path]) -> list[str]:
+    """The studies to run; raises if an option does not go with them."""
+    if name == ALL:
+        for kind in ("graphs", "models", "methods", "settings"):
+            if getattr(asked, kind) is not None:
+                raise ConfigError(f"all takes no --{kind}: every study has its own. Leave it out.")
+        for path in out:
+            if path.suffix:
+                raise ConfigError(
+                    f"all writes to a folder, got {path}. Give a name without ending."
+                )
+        return list(STUDIES)
+    entry = find_study(name)
+    endings = [*FORMAT_OF_SUFFIX, *(PICTURE_SUFFIXES if entry.scope.has_picture else ())]
+    endings.append(RECORD_SUFFIX)
+    for path in out:
+        if path.suffix not in endings:
+            raise ConfigError(f"{path} must end in {', '.join(endings[:-1])} or {endings[-1]}.")
+    entry.scope.check(name, asked)
+    return [name]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,6 +12,7 @@ from rich.console import Console
 
 from gaug.cli import options
 from gaug.cli.choosing import AUTO
+from gaug.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
     from gaug.choosing.search import SearchResult
@@ -39,6 +42,14 @@ def search(
     runs: Annotated[
         int, typer.Option("--runs", "-n", help="Runs of the best settings, for the test score.")
     ] = 10,
+    begin_with: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Begin at the preset of this model."),
+    ] = None,
+    write_preset: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the best settings as a preset: a .toml file."),
+    ] = None,
     settings: options.Set = None,
     split: options.Split = None,
     seed: options.Seed = 0,
@@ -70,13 +81,18 @@ def search(
     options.check_runs(runs)
     if method == AUTO:
         raise no_settings(method)
+    if write_preset is not None and write_preset.suffix != ".toml":
+        raise ConfigError(f"A file of presets must end in .toml, got {write_preset}.")
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
+    start = settings
+    if begin_with is not None:
+        start = options.preset_settings(source, begin_with, method, settings, quiet=quiet)
     plan = options.make_plan(
         source,
         data_root,
         model=model,
         method=method,
-        settings=settings,
+        settings=start,
         split=split,
         seed=seed,
         threads=threads,
@@ -139,6 +155,26 @@ def search(
             found = [f"--set {name}={value}" for name, value in result.best.settings.items()]
             line = " ".join([f"--model {model} --method {method}", *given, *found])
             print(f"To train with them: {line}")
+
+    if write_preset is not None:
+        _write_preset(result, loaded.name, graphs.split(plan).name, settings or [], write_preset)
+
+
+def _write_preset(
+    result: SearchResult, graph: str, split: str, settings: Sequence[str], path: Path
+) -> None:
+    from gaug.cli.writing import this_command, writing
+    from gaug.presets.preset import Preset, write_preset
+
+    if not result.best.confirmed:
+        raise TrainingError(
+            "No preset was written: the best settings did not run again with new seeds. Leave"
+            " --finalists and --timeout out, and run the command again."
+        )
+    given = dict(text.split("=", 1) for text in settings)
+    preset = Preset.of(result, graph=graph, split=split, command=this_command(), given=given)
+    with writing("preset", path):
+        write_preset(preset, path)
 
 
 def _as_json(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,14 @@ def train(
     model: options.Model = "gcn",
     method: options.Method = "none",
     time_budget: choosing.TimeBudget = None,
+    preset: Annotated[
+        bool,
+        typer.Option(
+            "--preset",
+            help="Settings that a search found for this graph, model and method; --set changes"
+            " them.",
+        ),
+    ] = False,
     settings: options.Set = None,
     split: options.Split = None,
     runs: options.Runs = 10,
@@ -52,6 +60,8 @@ def train(
     options.check_runs(runs)
     options.check_checkpoint_minutes(checkpoint_minutes)
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
+    if preset:
+        settings = options.preset_settings(source, model, method, settings, quiet=quiet)
     plan = options.make_plan(
         source,
         data_root,

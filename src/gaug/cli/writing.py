@@ -10,10 +10,36 @@ from pathlib import Path
 
 from gaug.errors import DataError
 
+# Options that do not change a result, with and without a value.
+_WITH_VALUE = (
+    *("--data-root", "--store", "--out", "--workers", "--max-memory", "--format"),
+    *("--time-budget", "--write-preset"),
+)
+_WITHOUT_VALUE = ("--quiet", "-q", "--debug", "--dry-run")
+
 
 def this_command() -> str:
-    """The command line as it was typed, to be shown with its output."""
-    return shlex.join(["gaug", *sys.argv[1:]])
+    """The command line as it was typed, without options that do not change the result.
+
+    A path in the data folder is shown as ``$GAUG_DATA/…``.
+    """
+    kept: list[str] = []
+    arguments = iter(sys.argv[1:])
+    for argument in arguments:
+        if argument in _WITH_VALUE:
+            next(arguments, None)
+        elif argument.partition("=")[0] not in (*_WITH_VALUE, *_WITHOUT_VALUE):
+            kept.append(_shown(argument))
+    return " ".join(["gaug", *kept])
+
+
+def _shown(argument: str) -> str:
+    from gaug.data.folders import data_root
+
+    root = f"{data_root()}/"
+    if argument.startswith(root):
+        return f"$GAUG_DATA/{shlex.quote(argument.removeprefix(root))}"
+    return shlex.quote(argument)
 
 
 @contextlib.contextmanager

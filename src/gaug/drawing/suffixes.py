@@ -6,3 +6,5 @@ from __future__ import annotations
 FORMAT_OF_SUFFIX = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
 #: Supported file extensions of pictures.
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+#: File extension of a record, which holds one cell per line.
+RECORD_SUFFIX = ".jsonl"

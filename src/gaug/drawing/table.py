@@ -20,11 +20,13 @@ class Scores:
         values: The score of each run, in percent.
         paper: Mean and standard deviation in the paper; None if it has none.
         failure: Why scores are missing.
+        best: Whether they are the best of their block.
     """
 
     values: Sequence[float]
     paper: tuple[float, float | None] | None = None
     failure: str | None = None
+    best: bool = False
 
     @property
     def mean(self) -> float | None:
@@ -35,6 +37,22 @@ class Scores:
     def deviation(self) -> float | None:
         """Sample standard deviation; None for fewer than two runs."""
         return statistics.stdev(self.values) if len(self.values) > 1 else None
+
+    @property
+    def difference(self) -> float | None:
+        """Our mean minus the paper's, both to the one digit that tables show."""
+        if self.mean is None or self.paper is None:
+            return None
+        return round(round(self.mean, 1) - self.paper[0], 1)
+
+    @property
+    def verdict(self) -> str | None:
+        """Whether the mean is ``within`` the paper's standard deviation, ``above`` or ``below``."""
+        if self.difference is None or self.paper is None or self.paper[1] is None:
+            return None
+        if abs(self.difference) <= self.paper[1]:
+            return "within"
+        return "above" if self.difference > 0 else "below"
 
     def __str__(self) -> str:
         """For example ``83.3 ± 0.7 (83.6)``."""
@@ -52,6 +70,8 @@ class Scores:
             "runs": len(self.values),
             "paper_mean": None if self.paper is None else self.paper[0],
             "paper_std": None if self.paper is None else self.paper[1],
+            "difference": self.difference,
+            "verdict": self.verdict,
             "failure": self.failure,
         }
 
@@ -89,6 +109,35 @@ class Table:
         return dataclasses.replace(self, notes=[*self.notes, note])
 
 
+def with_best(
+    rows: Sequence[Sequence[Field]], block: Callable[[Sequence[Field]], Field]
+) -> list[list[Field]]:
+    """Rows in which the best scores of each column and block are marked.
+
+    Means that look the same in the table are equally good. A score without others to compare with
+    is not marked.
+
+    Args:
+        rows: The rows of a table.
+        block: What the rows of a block have in common.
+    """
+    means: dict[tuple[Field, int], list[float]] = {}
+    for row in rows:
+        for place, value in enumerate(row):
+            if isinstance(value, Scores) and value.mean is not None:
+                means.setdefault((block(row), place), []).append(round(value.mean, 1))
+
+    def marked(row: Sequence[Field], place: int) -> Field:
+        value = row[place]
+        if not isinstance(value, Scores) or value.mean is None:
+            return value
+        others = means[block(row), place]
+        is_best = len(others) > 1 and round(value.mean, 1) == max(others)
+        return dataclasses.replace(value, best=is_best)
+
+    return [[marked(row, place) for place in range(len(row))] for row in rows]
+
+
 def render(table: Table, form: str) -> str:
     """A table as text.
 
@@ -102,6 +151,8 @@ def render(table: Table, form: str) -> str:
 def _markdown(table: Table, level: int = 1) -> str:
     def shown(value: Field) -> str:
         text = f"`{value}`" if isinstance(value, Code) else _text(value)
+        if isinstance(value, Scores) and value.best:
+            text = f"**{text}**"
         return _one_line(text).replace("|", "\\|")
 
     lines = [f"{'#' * level} {table.title}", ""]
@@ -129,6 +180,8 @@ _LATEX = {
 def _latex(table: Table) -> str:
     def shown(value: Field) -> str:
         text = "".join(_LATEX.get(letter, letter) for letter in _one_line(_text(value)))
+        if isinstance(value, Scores) and value.best:
+            return rf"\textbf{{{text}}}"
         return rf"\texttt{{{text}}}" if isinstance(value, Code) else text
 
     lines = [
@@ -151,7 +204,7 @@ def _csv(table: Table) -> str:
     scored = {
         place for row in table.rows for place, value in enumerate(row) if isinstance(value, Scores)
     }
-    names = ("mean", "std", "runs", "paper_mean", "paper_std", "failure")
+    names = tuple(Scores(()).to_dict())
     header: list[str] = []
     for place, title in enumerate(table.header):
         header += [f"{title} {name}" for name in names] if place in scored else [title]

@@ -7,6 +7,7 @@ nodes chooses them first. A failed cell is marked, and the others continue.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import time
@@ -16,7 +17,6 @@ from gaug.choosing.engine import TrialRunner
 from gaug.choosing.grid import StagedGrid, count_trials
 from gaug.choosing.limits import TRIAL_RUNS
 from gaug.errors import GaugError
-from gaug.runs.cost import estimated_seconds
 from gaug.runs.execute import execute_all
 from gaug.runs.execution import Request
 from gaug.runs.executor import Executor
@@ -24,11 +24,8 @@ from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
+from gaug.studies.cost import seconds_per_run, wanted_runs
 from gaug.studies.study import Cell, CellResult
-
-#: A cell whose run takes longer than this gets fewer runs.
-SLOW_RUN_SECONDS = 60.0
-SLOW_RUNS = 10
 
 #: Called with the amount of work done and the total.
 OnWork = Callable[[float, float], None]
@@ -78,11 +75,11 @@ class _Work:
         self.executor = executor
         self.deadline = deadline
         self.trial_runs = trial_runs
-        self.found = {cell.key: CellResult(cell, settings=cell.settings) for cell in cells}
-        known = store.mean_seconds()
-        self.seconds = {
-            cell.key: known.get(_kind(cell), estimated_seconds(cell.plan)) for cell in cells
+        self.found = {
+            cell.key: CellResult(cell, settings=cell.settings, trials=cell.trials) for cell in cells
         }
+        known = store.mean_seconds()
+        self.seconds = {cell.key: seconds_per_run(cell, known) for cell in cells}
         self.runs_of = {cell.key: list(cell.runs) for cell in cells}
         #: Number of finished runs, including those of trials.
         self.done = dict.fromkeys(self.found, 0.0)
@@ -90,15 +87,13 @@ class _Work:
     def run(self, on_work: OnWork) -> None:
         self.on_work = on_work
         ordered = sorted(self.cells, key=lambda cell: self.seconds[cell.key])
-        settled = [cell for cell in ordered if not cell.stages]
-        try:
-            self._run_settled(settled)
-            for cell in ordered:
-                if cell.stages:
-                    self._search(cell)
+        with contextlib.suppress(_OutOfTimeError):
+            self._run_settled([cell for cell in ordered if not cell.stages])
+        # Also when the time is up: searches and runs on record are shown.
+        for cell in ordered:
+            if cell.stages and self._search(cell):
+                with contextlib.suppress(_OutOfTimeError):
                     self._run_settled([cell])
-        except _OutOfTimeError:
-            return
 
     def results(self) -> list[CellResult]:
         """Each cell with its runs so far."""
@@ -113,25 +108,27 @@ class _Work:
             results.append(dataclasses.replace(found, records=records, failure=failure))
         return results
 
-    def _search(self, cell: Cell) -> None:
-        """Choose the settings of a cell on validation nodes."""
-        grid = StagedGrid(cell.plan, cell.stages)
+    def _search(self, cell: Cell) -> bool:
+        """Choose the settings of a cell on validation nodes, and return whether there was time."""
+        grid = StagedGrid(cell.search_plan, cell.stages)
         tried = self._runs_of_trials(cell)
         runner = TrialRunner(self.graphs, tried, self.executor, self.store, self.deadline)
 
         def tell(done: float) -> None:
             self.done[cell.key] = tried * done
-            self._tell()
+            self._report()
 
         try:
-            runner.run_all(grid, tell)
+            proposed = runner.run_all(grid, tell)
         except GaugError as error:
             self._fail(cell, error)
-            return
-        if time.monotonic() > self.deadline:
-            raise _OutOfTimeError
+            return False
+        if len(proposed) > len(grid.trials):
+            return False  # some were given back
         self.done[cell.key] = tried * count_trials(cell.stages)
-        self._change(cell, settings=grid.chosen, trials=len(grid.trials))
+        settings = {**cell.settings, **grid.chosen}
+        self._change(cell, settings=settings, trials=len(grid.trials))
+        return True
 
     def _run_settled(self, cells: Sequence[Cell]) -> None:
         """Reuse recorded runs, run each cell once, and then run the rest."""
@@ -142,8 +139,7 @@ class _Work:
             records = self.found[cell.key].records
             if records:
                 self.seconds[cell.key] = records[0].seconds
-                if records[0].seconds > SLOW_RUN_SECONDS:
-                    del self.runs_of[cell.key][SLOW_RUNS:]
+                del self.runs_of[cell.key][wanted_runs(cell, records[0].seconds) :]
         self._run(sorted(cells, key=lambda cell: self.seconds[cell.key]))
 
     def _take_over(self, cell: Cell) -> None:
@@ -211,7 +207,13 @@ class _Work:
         return min(self.trial_runs, len(cell.runs))
 
     def _tell(self, under_way: float = 0.0) -> None:
-        """Report progress, including the seconds of unfinished runs, and stop at the deadline."""
+        """Report progress, and stop at the deadline."""
+        self._report(under_way)
+        if time.monotonic() > self.deadline:
+            raise _OutOfTimeError
+
+    def _report(self, under_way: float = 0.0) -> None:
+        """Report progress, including the seconds of unfinished runs."""
         done, total = under_way, 0.0
         for cell in self.cells:
             trials = count_trials(cell.stages) * self._runs_of_trials(cell)
@@ -219,8 +221,6 @@ class _Work:
             done += self.seconds[cell.key] * min(self.done[cell.key], planned)
             total += self.seconds[cell.key] * planned
         self.on_work(min(done, total), total)
-        if time.monotonic() > self.deadline:
-            raise _OutOfTimeError
 
     def _add(self, cell: Cell, record: RunRecord) -> None:
         records = [*self.found[cell.key].records, record]
@@ -237,12 +237,6 @@ class _Work:
 
 class _OutOfTimeError(Exception):
     pass
-
-
-def _kind(cell: Cell) -> tuple[str, str, str]:
-    """Key of runs that take about the same time."""
-    graph = getattr(cell.plan.graph, "name", "a graph in memory")
-    return graph, cell.plan.model.name, cell.plan.method.name
 
 
 def _mean(values: Sequence[float]) -> float:

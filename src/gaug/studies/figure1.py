@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import networkx
 import numpy as np
 import torch
@@ -17,8 +16,8 @@ from torch_geometric.data import Data
 
 from gaug.data.opening import open_graph
 from gaug.data.splits import Split
-from gaug.drawing.picture import BLUE, write_picture
-from gaug.drawing.table import Field, Scores, Table
+from gaug.drawing.picture import BLUE, CLASS_COLORS, picture
+from gaug.drawing.table import Field, Table
 from gaug.graph.change import GraphChange, omniscient_change, random_change
 from gaug.graph.edges import undirected_pairs
 from gaug.methods.gaug_m.method import GAugM
@@ -27,6 +26,8 @@ from gaug.runs.plan import Plan
 from gaug.runs.summary import mean_and_spread
 from gaug.seeding import run_seed
 from gaug.studies.fixed_change import FixedChange
+from gaug.studies.notes import runs_text
+from gaug.studies.outcome import Outcome, rounded
 from gaug.studies.paper import FIGURE1
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
@@ -36,7 +37,7 @@ from gaug.training.config import TrainingConfig
 ADD_FRACTION = 0.2
 REMOVE_FRACTION = 0.1
 _TRAINING = TrainingConfig(epochs=100, selection="last")
-_CLASS_COLORS = ("#e69f00", "#009e73")  # distinguishable with any kind of color vision
+_EDGES = "#555555"
 
 Change = Callable[[torch.Generator], GraphChange]
 
@@ -76,68 +77,79 @@ class Figure1(Study):
                     found.append(Cell((variant, inference, run), plan, [run]))
         return found
 
-    def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
+    def outcomes(
+        self, results: Sequence[CellResult], graphs: Graphs, options: StudyOptions
+    ) -> list[Outcome]:
+        """One per variant and test graph, with all runs; the change of the first run is a fact."""
+        groups: dict[tuple[Any, ...], list[CellResult]] = {}
+        for result in results:
+            groups.setdefault(result.cell.key[:2], []).append(result)
+        return [_merged(key, group) for key, group in groups.items()]
+
+    def table(self, outcomes: Sequence[Outcome]) -> Table:
         """One row per variant."""
+        by_key = {outcome.key: outcome for outcome in outcomes}
         rows: list[list[Field]] = [
             [
                 variant,
-                None if modified is None else _beside(results, variant, "modified", modified),
-                _beside(results, variant, "original", original),
+                None if modified is None else by_key[variant, "modified"].beside((modified, None)),
+                by_key[variant, "original"].beside((original, None)),
             ]
             for variant, (modified, original) in FIGURE1.items()
         ]
-        runs = len(_scores(results, "Original", "original"))
         note = (
             "Test micro-F1 in percent, mean and sample standard deviation over"
-            f" {runs} run{'' if runs == 1 else 's'}; in parentheses the paper's mean. One labeled"
+            f" {runs_text(outcomes)}; in parentheses the paper's mean. One labeled"
             " node per class, redrawn in each run."
         )
+        missing = [
+            f"{variant}, tested on the {inference} graph: {outcome.failure}"
+            for (variant, inference), outcome in by_key.items()
+            if outcome.failure
+        ]
         header = ["graph", "tested on modified", "tested on original"]
-        return Table(self.title, header, rows, [note, *_missing(results)])
+        return Table(self.title, header, rows, [note, *missing])
 
-    def variants(self, results: Sequence[CellResult]) -> list[dict[str, Any]]:
+    def variants(self, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
         """The scores of each run, ready for JSON; an unchanged graph counts as modified, too."""
+        scores = {outcome.key: list(outcome.scores) for outcome in outcomes}
         return [
             {
                 "graph": variant.lower(),
-                "modified": _scores(
-                    results, variant, "original" if paper_modified is None else "modified"
-                ),
-                "original": _scores(results, variant, "original"),
+                "modified": scores[variant, "original" if paper_modified is None else "modified"],
+                "original": scores[variant, "original"],
                 "paper_modified": paper_modified,
                 "paper_original": paper_original,
             }
             for variant, (paper_modified, paper_original) in FIGURE1.items()
         ]
 
-    def draw(self, results: Sequence[CellResult], graphs: Graphs, path: Path) -> None:
+    def draw(self, outcomes: Sequence[Outcome], path: Path) -> None:
         """Write the picture: the graph and its changed variants side by side."""
-        data = graphs.load(results[0].cell.plan).data
+        by_key = {outcome.key: outcome for outcome in outcomes}
+        data = open_graph("karate").data
         edges = undirected_pairs(data.edge_index).t().tolist()
         graph: networkx.Graph[int] = networkx.Graph(edges)
         layout = networkx.kamada_kawai_layout(graph)
-        count = len(FIGURE1)
-        canvas, axes = plt.subplots(1, count, figsize=(4.2 * count, 4.6), layout="constrained")
-        for axis, variant in zip(axes, FIGURE1, strict=True):
-            first = next(result for result in results if result.cell.key[0] == variant)
-            method = first.cell.plan.method.instance
-            change = method.change if isinstance(method, FixedChange) else None
-            _draw_graph(axis, data, change, edges, layout)
-            lines = [f"on the original graph: {_text(results, variant, 'original')}"]
-            if change is not None:
-                lines.insert(0, f"on the modified graph: {_text(results, variant, 'modified')}")
-            axis.set_title(f"{variant}\n" + "\n".join(lines), fontsize=10)
-        canvas.legend(
-            handles=[
-                Line2D([], [], color="#555555", label="edge"),
-                Line2D([], [], color=BLUE, label="added"),
-                Line2D([], [], color=BLUE, linestyle=(0, (3, 2)), label="removed"),
-            ],
-            loc="outside lower center",
-            ncols=3,
-            frameon=False,
-        )
-        write_picture(canvas, path)
+        with picture(path, 1, len(FIGURE1), width=4.2, height=4.6) as (canvas, axes):
+            for axis, (variant, (modified, _)) in zip(axes.flat, FIGURE1.items(), strict=True):
+                lines = [f"on the original graph: {_text(by_key[variant, 'original'])}"]
+                changed: Mapping[str, list[list[int]]] = {"added": [], "removed": []}
+                if modified is not None:
+                    outcome = by_key[variant, "modified"]
+                    changed = outcome.facts
+                    lines.insert(0, f"on the modified graph: {_text(outcome)}")
+                _draw_graph(axis, data, changed["added"], changed["removed"], edges, layout)
+                axis.set_title(f"{variant}\n" + "\n".join(lines))
+            canvas.legend(
+                handles=[
+                    Line2D([], [], color=_EDGES, label="edge"),
+                    Line2D([], [], color=BLUE, label="added"),
+                    Line2D([], [], color=BLUE, linestyle=(0, (3, 2)), label="removed"),
+                ],
+                loc="outside lower center",
+                ncols=3,
+            )
 
 
 def _changes(data: Data, seed: int) -> dict[str, Change | None]:
@@ -168,60 +180,48 @@ def _one_node_per_class(data: Data, seed: int) -> Split:
     )
 
 
-def _scores(results: Sequence[CellResult], variant: str, inference: str) -> list[float]:
-    return [
-        score
-        for result in results
-        if result.cell.key[:2] == (variant, inference)
-        for score in result.scores
-    ]
-
-
-def _beside(results: Sequence[CellResult], variant: str, inference: str, paper: float) -> Scores:
-    failures = _failures(results).get((variant, inference))
-    return Scores(
-        _scores(results, variant, inference), (paper, None), failures[0] if failures else None
+def _merged(key: tuple[Any, ...], results: Sequence[CellResult]) -> Outcome:
+    """The runs of one variant and test graph, which are a cell each."""
+    parts = [Outcome.of(result) for result in results]
+    times = [part.seconds for part in parts if part.seconds is not None]
+    reasons = [part.failure for part in parts if part.failure]
+    method = results[0].cell.plan.method.instance
+    facts = {}
+    if isinstance(method, FixedChange):
+        change = method.change
+        facts = {"added": change.added.t().tolist(), "removed": change.removed.t().tolist()}
+    newest = max(parts, key=lambda part: part.made or "")
+    return Outcome(
+        key,
+        scores=[score for part in parts for score in part.scores],
+        seconds=rounded(sum(times) / len(times)) if times else None,
+        failure=f"{len(reasons)} runs are missing, the first because: {reasons[0]}"
+        if reasons
+        else None,
+        made=newest.made,
+        versions=newest.versions,
+        facts=facts,
     )
 
 
-def _failures(results: Sequence[CellResult]) -> dict[tuple[str, str], list[str]]:
-    """Why runs are missing, by variant and test graph."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for result in results:
-        if result.failure:
-            found.setdefault(result.cell.key[:2], []).append(result.failure)
-    return found
-
-
-def _missing(results: Sequence[CellResult]) -> list[str]:
-    """Missing runs, one sentence per variant and test graph."""
-    return [
-        f"{variant}, tested on the {inference} graph: {len(reasons)} runs are missing, the first"
-        f" because: {reasons[0]}"
-        for (variant, inference), reasons in _failures(results).items()
-    ]
-
-
-def _text(results: Sequence[CellResult], variant: str, inference: str) -> str:
-    scores = _scores(results, variant, inference)
-    return mean_and_spread(scores) if scores else "–"
+def _text(outcome: Outcome) -> str:
+    return mean_and_spread(outcome.scores) if outcome.scores else "–"
 
 
 def _draw_graph(
     axis: Axes,
     data: Data,
-    change: GraphChange | None,
+    added: list[list[int]],
+    removed: list[list[int]],
     edges: list[list[int]],
     layout: dict[int, np.ndarray],
 ) -> None:
-    added = change.added.t().tolist() if change else []
-    removed = change.removed.t().tolist() if change else []
     kept = [edge for edge in edges if edge not in removed]
-    _draw_edges(axis, kept, layout, "#555555", "-", 0.8)
+    _draw_edges(axis, kept, layout, _EDGES, "-", 0.8)
     _draw_edges(axis, added, layout, BLUE, "-", 1.6)
     _draw_edges(axis, removed, layout, BLUE, (0, (3, 2)), 1.6)
     places = np.array([layout[node] for node in range(int(data.num_nodes))])
-    colors = [_CLASS_COLORS[label] for label in data.y.tolist()]
+    colors = [CLASS_COLORS[label] for label in data.y.tolist()]
     axis.scatter(
         places[:, 0], places[:, 1], s=90, c=colors, edgecolors="white", linewidths=0.8, zorder=3
     )

@@ -7,20 +7,21 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from gaug.drawing.picture import BLUE, GRAY, GREEN, ORANGE, RED, write_picture
+from gaug.drawing.picture import BLUE, GRAY, GREEN, ORANGE, RED, picture
 from gaug.drawing.table import Table
 from gaug.errors import TrainingError
 from gaug.graph.edges import undirected_pairs
 from gaug.graph.homophily import edge_counts
 from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
+from gaug.studies.notes import failures, runs_text
+from gaug.studies.outcome import Outcome, rounded
 from gaug.studies.paper import published_settings
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
-from gaug.studies.study import Cell, CellResult, Study, failures, paper_plan
+from gaug.studies.study import Cell, CellResult, Study, paper_plan
 
 GRAPH = "cora"
 
@@ -54,17 +55,34 @@ class Figure5(Study):
         settings |= {"epochs": self.epochs, "patience": self.epochs}
         plan = paper_plan(GRAPH, "gcn", "gaug-o", settings, options)
         numbers = self.scope.run_numbers(options)
-        return [Cell(("gcn", source), plan, numbers, settings=settings, keep_history=True)]
+        return [
+            Cell(("gcn", source), plan, numbers, (), settings, keep_history=True, chosen=source)
+        ]
 
-    def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
+    def outcomes(
+        self, results: Sequence[CellResult], graphs: Graphs, options: StudyOptions
+    ) -> list[Outcome]:
+        """With the mean curves, and the edges of the original graph."""
+        (result,) = results
+        if not result.records:
+            return [Outcome.of(result)]
+        curves = mean_curves(result.records, self.epochs)
+        return [
+            Outcome.of(
+                result,
+                curves={name: list(map(rounded, values)) for name, values in curves.items()},
+                original=_original_counts(result, graphs),
+            )
+        ]
+
+    def table(self, outcomes: Sequence[Outcome]) -> Table:
         """One row per epoch, for some epochs."""
-        curves = self._curves(results)
-        original = _original_counts(results, graphs)
+        outcome, curves, original = _shown_outcome(outcomes)
         share = original["intra_edges"] / original["edges"]
         rows: list[list[str]] = [
             ["original graph", f"{original['edges']:,}", f"{share:.1%}", "", "", ""]
         ]
-        for epoch in (row for row in _ROWS if row <= self.epochs):
+        for epoch in (row for row in _ROWS if row <= len(curves["edges"])):
             edges, share, loss, edge_loss, score = (
                 curves[name][epoch - 1]
                 for name in ("edges", "intra_share", "train_loss", "edge_loss", "val_score")
@@ -79,7 +97,6 @@ class Figure5(Study):
                     f"{score:.1f}",
                 ]
             )
-        runs = len(results[0].records)
         header = [
             "epoch",
             "edges",
@@ -88,31 +105,28 @@ class Figure5(Study):
             "edge loss",
             "validation",
         ]
-        _, source = results[0].cell.key
         settings = "its defaults"
-        if source == "published":
+        if outcome.chosen == "published":
             settings = "the settings that the paper's authors published"
         note = (
             f"Cora, GCN, GAug-O with {settings}: the graphs sampled in joint training. Means over"
-            f" {runs} run{'' if runs == 1 else 's'}; validation: micro-F1 in percent on the"
-            " original graph."
+            f" {runs_text(outcomes)}; validation: micro-F1 in percent on the original graph."
         )
-        return Table(self.title, header, rows, [note, *failures(results)])
+        return Table(self.title, header, rows, [note, *failures(outcomes)])
 
-    def draw(self, results: Sequence[CellResult], graphs: Graphs, path: Path) -> None:
+    def draw(self, outcomes: Sequence[Outcome], path: Path) -> None:
         """Write the picture: the edges of the sampled graphs, and losses with the score."""
-        curves = self._curves(results)
-        original = _original_counts(results, graphs)
-        canvas, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
-        _draw_edges(left, curves, original["intra_edges"] / original["edges"])
-        _draw_learning(right, curves)
-        write_picture(canvas, path)
+        _, curves, original = _shown_outcome(outcomes)
+        with picture(path, 1, 2, width=5.0, height=3.8) as (_, axes):
+            _draw_edges(axes[0, 0], curves, original["intra_edges"] / original["edges"])
+            _draw_learning(axes[0, 1], curves)
 
-    def _curves(self, results: Sequence[CellResult]) -> Curves:
-        (result,) = results
-        if not result.records:
-            raise TrainingError(f"There is nothing to draw: {result.failure}")
-        return mean_curves(result.records, self.epochs)
+
+def _shown_outcome(outcomes: Sequence[Outcome]) -> tuple[Outcome, Curves, dict[str, int]]:
+    (outcome,) = outcomes
+    if not outcome.facts:
+        raise TrainingError(f"There is nothing to draw: {outcome.failure}")
+    return outcome, outcome.facts["curves"], outcome.facts["original"]
 
 
 def mean_curves(records: Sequence[RunRecord], epochs: int) -> Curves:
@@ -136,8 +150,8 @@ def _shown(row: dict[str, float], name: str) -> float:
     return row[name]
 
 
-def _original_counts(results: Sequence[CellResult], graphs: Graphs) -> dict[str, int]:
-    data = graphs.load(results[0].cell.plan).data
+def _original_counts(result: CellResult, graphs: Graphs) -> dict[str, int]:
+    data = graphs.load(result.cell.plan).data
     return edge_counts(undirected_pairs(data.edge_index), data.y)
 
 
@@ -149,7 +163,7 @@ def _draw_edges(axis: Axes, curves: Curves, original_share: float) -> None:
     axis.set_ylabel("edges within a class, %", color=BLUE)
     axis.set_xlabel("epoch of joint training")
     axis.set_title("Edges of the sampled graphs")
-    axis.legend(frameon=False, loc="lower right")
+    axis.legend(loc="lower right")
     other = axis.twinx()
     other.plot(epochs, curves["edges"], color=GRAY, alpha=0.8)
     other.set_ylabel("edges", color=GRAY)
@@ -165,7 +179,7 @@ def _draw_learning(axis: Axes, curves: Curves) -> None:
     axis.set_ylabel("loss")
     axis.set_xlabel("epoch of joint training")
     axis.set_title("Learning curve")
-    axis.legend(frameon=False, loc="upper right")
+    axis.legend(loc="upper right")
     other = axis.twinx()
     other.plot(epochs, curves["val_score"], color=GREEN)
     other.set_ylabel("validation micro-F1, %", color=GREEN)

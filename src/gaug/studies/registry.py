@@ -56,12 +56,38 @@ STUDIES: dict[str, StudyEntry] = {
             settings=("search", "default"),
         ),
     ),
+    "table6": StudyEntry(
+        "gaug.studies.table6:Table6",
+        Scope(graphs=TABLE2_GRAPHS, models=TABLE3_MODELS, settings=("search", "default")),
+    ),
+    "table7": StudyEntry(
+        "gaug.studies.table7:Table7",
+        Scope(
+            models=TABLE3_MODELS,
+            methods=("none", "gaug-m", "gaug-o"),
+            settings=("search", "default"),
+        ),
+    ),
     "figure1": StudyEntry("gaug.studies.figure1:Figure1", Scope(has_picture=True)),
     "figure2": StudyEntry("gaug.studies.figure2:Figure2", Scope(runs=10, has_picture=True)),
+    "figure4": StudyEntry(
+        "gaug.studies.figure4:Figure4",
+        Scope(graphs=("cora", "citeseer", "flickr", "air-usa"), runs=5, has_picture=True),
+    ),
     "figure5": StudyEntry(
         "gaug.studies.figure5:Figure5",
         Scope(runs=10, settings=("published", "default"), has_picture=True),
     ),
+    "figure6": StudyEntry(
+        "gaug.studies.figure8:Figure6",
+        Scope(runs=10, settings=("search", "default"), has_picture=True),
+    ),
+    "figure7": StudyEntry("gaug.studies.figure7:Figure7", Scope(runs=5, has_picture=True)),
+    "figure8": StudyEntry(
+        "gaug.studies.figure8:Figure8",
+        Scope(models=TABLE3_MODELS, runs=10, settings=("search", "default"), has_picture=True),
+    ),
+    "figure9": StudyEntry("gaug.studies.figure9:Figure9", Scope(has_picture=True)),
 }
 
 

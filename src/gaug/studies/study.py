@@ -14,6 +14,7 @@ from gaug.data.folders import data_root
 from gaug.drawing.table import Table
 from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
+from gaug.studies.outcome import Outcome
 from gaug.studies.scope import Scope, StudyOptions
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ class Cell:
         stages: Stages of a search on validation nodes, done first.
         settings: Settings to show, where they differ from the defaults.
         keep_history: Whether records must have one row per epoch.
+        chosen: Where the settings come from: ``default``, ``published``, ``search`` or ``preset``.
+        trials: Number of settings among which a preset was chosen.
+        searched: What to search the settings with, if not with ``plan`` itself.
     """
 
     key: tuple[Any, ...]
@@ -39,6 +43,14 @@ class Cell:
     stages: Sequence[Stage] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     keep_history: bool = False
+    chosen: str = "default"
+    trials: int = 0
+    searched: Plan | None = None
+
+    @property
+    def search_plan(self) -> Plan:
+        """What its settings are searched with."""
+        return self.plan if self.searched is None else self.searched
 
 
 @dataclass(frozen=True)
@@ -87,33 +99,42 @@ class Study(ABC):
     def cells(self, options: StudyOptions) -> list[Cell]:
         """The runs that it needs."""
 
+    def outcomes(
+        self, results: Sequence[CellResult], graphs: Graphs, options: StudyOptions
+    ) -> list[Outcome]:
+        """Its cells as plain values; a study that shows more than scores adds them as facts.
+
+        Args:
+            results: Its cells with their runs.
+            graphs: Where graphs come from.
+            options: The options with which the cells were made.
+        """
+        return [Outcome.of(result) for result in results]
+
     @abstractmethod
-    def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
+    def table(self, outcomes: Sequence[Outcome]) -> Table:
         """Its numbers.
 
         Args:
-            results: Its cells with their runs.
-            graphs: Where graphs come from.
+            outcomes: The outcomes of its cells, just made or from a record.
         """
 
-    def draw(self, results: Sequence[CellResult], graphs: Graphs, path: Path) -> None:
+    def full_table(self, outcomes: Sequence[Outcome]) -> Table:
+        """Its numbers, and the commands that made them."""
+        table = self.table(outcomes)
+        commands = dict.fromkeys(outcome.command for outcome in outcomes if outcome.command)
+        if not commands:
+            return table
+        return table.with_note(f"Made by {' and '.join(f'`{one}`' for one in commands)}.")
+
+    def draw(self, outcomes: Sequence[Outcome], path: Path) -> None:
         """Write its picture, if its scope has one.
 
         Args:
-            results: Its cells with their runs.
-            graphs: Where graphs come from.
+            outcomes: The outcomes of its cells, just made or from a record.
             path: Output file; the extension determines the format.
         """
         raise NotImplementedError(f"{self.name} has no picture.")
-
-
-def failures(results: Sequence[CellResult]) -> list[str]:
-    """Failed cells, one sentence each."""
-    return [
-        f"{', '.join(map(str, result.cell.key))}: {result.failure}"
-        for result in results
-        if result.failure
-    ]
 
 
 def paper_plan(

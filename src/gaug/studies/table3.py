@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from gaug.drawing.table import Field, Scores, Table
+from gaug.drawing.table import Field, Table, with_best
 from gaug.models.registry import MODELS
-from gaug.runs.graphs import Graphs
-from gaug.studies.paper import published_settings, table3_score
+from gaug.studies.notes import failures, paper_tables, runs_text, settings_tables
+from gaug.studies.outcome import Outcome
+from gaug.studies.paper import Score, table3_score
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
-from gaug.studies.study import Cell, CellResult, Study, failures, paper_plan
+from gaug.studies.settling import paper_cell
+from gaug.studies.study import Cell, Study
 
 GRAPH = "cora"
+_HEADINGS = ("variant", "model")
 
 #: The original graph, GAug-O with each of its parts left out, a control, and GAug-O.
 VARIANTS = {
@@ -42,39 +46,38 @@ class Table3(Study):
 
     def _cell(self, variant: str, model: str, options: StudyOptions) -> Cell:
         method = "none" if variant == "original" else "gaug-o"
-        published = self.scope.source_of_settings(options) == "published"
-        settings = published_settings(GRAPH, model, method) if published else {}
-        if method == "gaug-o":
-            settings["variant"] = variant
-        plan = paper_plan(GRAPH, model, method, settings, options)
-        return Cell((variant, model), plan, self.scope.run_numbers(options), settings=settings)
+        fixed = {} if variant == "original" else {"variant": variant}
+        return paper_cell((variant, model), GRAPH, model, method, self.scope, options, fixed)
 
-    def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
+    def table(self, outcomes: Sequence[Outcome]) -> Table:
         """One row per variant, one column per model."""
-        by_key = {result.cell.key: result for result in results}
-        models = list(dict.fromkeys(model for _, model in by_key))
+        by_key = {outcome.key: outcome for outcome in outcomes}
+        models = [name for name in self.scope.models if ("full", name) in by_key]
         rows: list[list[Field]] = []
         for variant, title in VARIANTS.items():
             cells = [by_key[variant, model] for model in models]
-            papers = [table3_score(variant, model) for model in models]
-            rows.append(
-                [
-                    title,
-                    *(
-                        Scores(cell.scores, paper, cell.failure)
-                        for cell, paper in zip(cells, papers, strict=True)
-                    ),
-                ]
-            )
-        runs = max(len(result.records) for result in results)
+            rows.append([title, *(cell.beside(_paper(cell)) for cell in cells)])
         notes = [
-            f"Cora, test micro-F1 in percent, mean and sample standard deviation over {runs}"
-            f" run{'' if runs == 1 else 's'}; in parentheses the paper's mean."
+            "Cora, test micro-F1 in percent, mean and sample standard deviation over"
+            f" {runs_text(outcomes)}; in parentheses the paper's mean.",
+            "Bold: the best of each column.",
         ]
-        if any("beta" in result.settings for result in results):
-            notes.append(
-                "Settings were published by the paper's authors for GAug-O, who chose them by test"
-                " score."
-            )
-        header = ["variant", *map(MODELS.title, models)]
-        return Table(self.title, header, rows, [*notes, *failures(results)])
+        return Table(
+            self.title,
+            ["variant", *map(MODELS.title, models)],
+            with_best(rows, block=lambda row: None),
+            [*notes, *failures(outcomes)],
+            [
+                *paper_tables(outcomes, _titles, _paper, _HEADINGS),
+                *settings_tables(outcomes, _titles, _HEADINGS),
+            ],
+        )
+
+
+def _paper(outcome: Outcome) -> Score | None:
+    return table3_score(*outcome.key)
+
+
+def _titles(key: tuple[Any, ...]) -> list[str]:
+    variant, model = key
+    return [VARIANTS[variant], MODELS.title(model)]

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from gaug.choosing.grid import Stage
-from gaug.drawing.table import Scores, Table
+from gaug.drawing.table import Scores, Table, with_best
 from gaug.methods.registry import METHODS
-from gaug.runs.graphs import Graphs
-from gaug.studies.notes import provenance, settings_tables
-from gaug.studies.paper import table5_score
+from gaug.studies.notes import best_note, failures, paper_tables, provenance, settings_tables
+from gaug.studies.outcome import Outcome
+from gaug.studies.paper import Score, table5_score
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
-from gaug.studies.study import Cell, CellResult, Study, failures, paper_plan
+from gaug.studies.study import Cell, Study, paper_plan
 
 MODEL = "gcn"
+_HEADINGS = ("graph", "training", "method")
 
 #: The mini-batches of each graph. The paper does not say how large its own were.
 BATCHES: dict[str, dict[str, Any]] = {
@@ -71,26 +72,52 @@ class Table5(Study):
         plan = paper_plan(graph, MODEL, method, batches, options)
         searched = self.scope.source_of_settings(options) == "search"
         stages = SEARCHES[method] if searched else ()
-        return Cell((graph, method, way), plan, self.scope.run_numbers(options), stages)
+        return Cell(
+            (graph, method, way),
+            plan,
+            self.scope.run_numbers(options),
+            stages,
+            chosen="search" if stages else "default",
+        )
 
-    def table(self, results: Sequence[CellResult], graphs: Graphs) -> Table:
+    def table(self, outcomes: Sequence[Outcome]) -> Table:
         """One row per method and way of training, one column per graph."""
-        by_key = {result.cell.key: result for result in results}
-        columns = list(dict.fromkeys(graph for graph, _, _ in by_key))
-        rows = list(dict.fromkeys((method, way) for _, method, way in by_key))
+        by_key = {outcome.key: outcome for outcome in outcomes}
+        columns = [name for name in self.scope.graphs if any(name == key[0] for key in by_key)]
+        rows = [
+            (method, way)
+            for method in self.scope.methods
+            for way in WAYS
+            if any((method, way) == key[1:] for key in by_key)
+        ]
+
+        def scores(key: tuple[Any, ...]) -> Scores | None:
+            return by_key[key].beside(_paper(by_key[key])) if key in by_key else None
+
         return Table(
             self.title,
             ["method", "training", *columns],
-            [
+            with_best(
                 [
-                    METHODS.title(method),
-                    WAYS[way],
-                    *(_scores(by_key[graph, method, way]) for graph in columns),
-                ]
-                for method, way in rows
+                    [
+                        METHODS.title(method),
+                        WAYS[way],
+                        *(scores((graph, method, way)) for graph in columns),
+                    ]
+                    for method, way in rows
+                ],
+                block=lambda row: row[1],
+            ),
+            [
+                *provenance(outcomes),
+                _note(columns),
+                best_note("way of training"),
+                *failures(outcomes),
             ],
-            [*provenance(results), _note(columns), *failures(results)],
-            settings_tables(results, _titles, "training"),
+            [
+                *paper_tables(outcomes, _titles, _paper, _HEADINGS),
+                *settings_tables(outcomes, _titles, _HEADINGS),
+            ],
         )
 
 
@@ -106,10 +133,9 @@ def _note(graphs: Sequence[str]) -> str:
     )
 
 
-def _scores(result: CellResult) -> Scores:
-    graph, method, way = result.cell.key
-    paper = table5_score(graph, method) if way == "mini-batch" else None
-    return Scores(result.scores, paper, result.failure)
+def _paper(outcome: Outcome) -> Score | None:
+    graph, method, way = outcome.key
+    return table5_score(graph, method) if way == "mini-batch" else None
 
 
 def _titles(key: tuple[Any, ...]) -> list[str]:

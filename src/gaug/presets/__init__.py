@@ -1,0 +1,1 @@
+"""Settings that a search found, one TOML file per method."""

@@ -1,0 +1,84 @@
+"""Presets on the command line: found by a search, used by train."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gaug.presets import preset as presets
+from gaug.presets.preset import read_presets
+
+SPLIT = ("--split", "stratified", "--set", "train_fraction=0.3")
+SEARCH = ("search", "karate", "--method", "dropedge", "--trials", "2", "--trial-runs", "1")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in the place of the package's."""
+    monkeypatch.setattr(presets, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def found(gaug, folder: Path) -> presets.Preset:
+    path = folder / "dropedge.toml"
+    options = ("--runs", "1", "--set", "epochs=3", "--json", "--write-preset", path)
+    result = gaug(*SEARCH, *SPLIT, *options)
+    assert result.code == 0, result.err
+    (preset,) = read_presets(path)
+    settings = json.loads(result.out)["settings"]
+    assert preset.settings == {"train_fraction": "0.3", "epochs": "3", **settings}
+    return preset
+
+
+def test_a_search_writes_a_preset_and_train_uses_it(gaug, folder):
+    preset = found(gaug, folder)
+    assert (preset.graph, preset.model, preset.split) == ("karate", "gcn", "stratified-0")
+    assert preset.trials == 2
+    assert preset.command == f"gaug {' '.join((*SEARCH, *SPLIT))} --runs 1 --set epochs=3 --json"
+    command = ("train", "karate", "--method", "dropedge", "--split", "stratified", "--runs", "1")
+    with_it = gaug(*command, "--preset", "--json")
+    by_hand = gaug(*command, *(part for text in preset.texts for part in ("--set", text)), "--json")
+    configs = [json.loads(result.out)["config"] for result in (with_it, by_hand)]
+    assert configs[0] == configs[1]
+    assert f"gaug: Preset {' '.join(preset.texts)}: the best of 2" in with_it.err
+    changed = gaug(*command, "--preset", "--set", "epochs=2", "--json", "--quiet")
+    assert json.loads(changed.out)["config"]["training"]["epochs"] == 2
+    assert changed.err == ""
+
+
+def test_a_search_begins_at_the_preset_of_another_model(gaug, folder):
+    preset = found(gaug, folder)
+    options = ("--model", "gsage", "--begin-with", "gcn", "--trials", "1", "--runs", "1", "--json")
+    result = gaug(*SEARCH, *SPLIT, *options)
+    assert result.code == 0, result.err
+    (trial,) = json.loads(result.out)["trials"]
+    assert trial["settings"]["drop_fraction"] == preset.settings["drop_fraction"]
+
+
+def test_settings_that_did_not_run_again_are_no_preset(gaug, folder):
+    path = folder / "dropedge.toml"
+    options = ("--runs", "1", "--set", "epochs=3", "--finalists", "0", "--write-preset", path)
+    result = gaug(*SEARCH, *SPLIT, *options)
+    assert result.code == 1
+    assert "No preset was written: the best settings did not run again" in result.err
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["train", "karate", "--preset", "--method", "gaug-m"],
+            "There is no preset for gaug-m with gcn on karate. There is none for gaug-m yet.",
+        ),
+        ([*SEARCH, "--begin-with", "gat"], "There is no preset for dropedge with gat on karate."),
+        ([*SEARCH, "--write-preset", "a.json"], "A file of presets must end in .toml, got a.json."),
+    ],
+)
+def test_what_cannot_be_is_refused_before_any_training(gaug, no_training, arguments, message):
+    result = gaug(*arguments)
+    assert result.code == 2
+    assert result.err.startswith(f"gaug: {message}")
+    assert result.err.count("\n") == 1
