@@ -17,7 +17,7 @@ import socket
 import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import optuna
@@ -159,18 +159,7 @@ class OptunaStudy(Proposer):
     def importances(self) -> dict[str, float]:
         """Importance of each setting for the score, adding up to 1; empty if unknown."""
         taken = {i: t for i, t in self._by_index().items() if i < self.trials}
-        done = [t for t in taken.values() if t.state == TrialState.COMPLETE]
-        if len({t.value for t in done}) < 2:
-            return {}
-        view = optuna.create_study(direction="maximize")
-        view.add_trials(done)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it is experimental, or that trials are few
-            evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-            try:
-                return dict(optuna.importance.get_param_importances(view, evaluator=evaluator))
-            except (ValueError, RuntimeError):  # too few different trials
-                return {}
+        return setting_importances(list(taken.values()))
 
     def _by_index(self) -> dict[int, FrozenTrial]:
         """Finished and running trials by index; the first one counts if there are several."""
@@ -256,6 +245,26 @@ class OptunaStudy(Proposer):
             for name, attribute in attrs.items():
                 self.storage.set_trial_user_attr(number, name, attribute)
             self.storage.set_trial_state_values(number, state, None if value is None else [value])
+
+
+def setting_importances(trials: Sequence[FrozenTrial]) -> dict[str, float]:
+    """Importance of each setting for the score, adding up to 1; empty if unknown.
+
+    Args:
+        trials: Trials of one study; those that were not completed do not count.
+    """
+    done = [t for t in trials if t.state == TrialState.COMPLETE]
+    if len({t.value for t in done}) < 2:
+        return {}
+    view = optuna.create_study(direction="maximize")
+    view.add_trials(done)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is experimental, or that trials are few
+        evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+        try:
+            return dict(optuna.importance.get_param_importances(view, evaluator=evaluator))
+        except (ValueError, RuntimeError):  # too few different trials
+            return {}
 
 
 def _index(trial: Trial) -> int:

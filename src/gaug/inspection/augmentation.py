@@ -1,0 +1,296 @@
+"""What GAug-M did to a graph, with the scores, and why."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gaug.data.files.arrays import read_npz
+from gaug.data.files.saved import read_saved
+from gaug.data.loaded import LoadedGraph
+from gaug.data.opening import as_loaded
+from gaug.edge_predictors.evaluation import random_pairs
+from gaug.errors import DataError
+from gaug.graph.edges import pair_keys, undirected_pairs
+from gaug.graph.matrices import to_scipy
+from gaug.inspection.pair_reasons import MOST_LISTED, PairReasons, feature_counts, shared_features
+from gaug.methods.gaug_m.method import GAugM, ScoredChange
+from gaug.pairs.ranking import RankedPairs
+
+#: Random pairs whose scores are shown next to those of the edges.
+SHOWN_PAIRS = 10_000
+#: The files of a folder that hold an augmentation.
+GRAPH, SCORES, SUMMARY = "graph.pt", "scores.npz", "summary.json"
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """A graph, what was added to it and removed from it, and the scores that decided.
+
+    Attributes:
+        graph: The original graph, with names.
+        change: Added and removed edges with their scores.
+        edge_scores: Scores of all original edges, in the order of `edges`.
+        random_scores: Scores of some random pairs.
+        made_by: Graph, settings, seed and versions, if known.
+        score: Scores of any pairs, if the edge predictor is at hand.  [2, n] → [n]
+
+    Examples:
+        >>> from gaug import Augmentation, GAugM, open_graph
+        >>> done = Augmentation.of(open_graph("karate"), GAugM(predictor="ra", add_fraction=0.1))
+        >>> reasons = done.explain_pair(2, 33)
+        >>> reasons.action, reasons.rank, reasons.num_common
+        ('added', 1, 6)
+    """
+
+    graph: LoadedGraph
+    change: ScoredChange
+    edge_scores: Tensor
+    random_scores: Tensor
+    made_by: Mapping[str, Any] = field(default_factory=dict)
+    score: Callable[[Tensor], Tensor] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        graph: LoadedGraph | Data,
+        method: GAugM,
+        *,
+        scored: Data | None = None,
+        change: ScoredChange | None = None,
+        made_by: Mapping[str, Any] | None = None,
+    ) -> Augmentation:
+        """Augment a graph.
+
+        Args:
+            graph: The graph.
+            method: GAug-M with its settings.
+            scored: The same graph as the edge predictor sees it, if its features are scaled.
+            change: The change, if it was found before.
+            made_by: Graph, settings, seed and versions.
+        """
+        loaded = graph if isinstance(graph, LoadedGraph) else as_loaded(graph)
+        data = loaded.data if scored is None else scored
+        change = change or method.find_change(data)
+        generator = torch.Generator().manual_seed(method.seed)
+        others = random_pairs(int(data.num_nodes), SHOWN_PAIRS, generator)
+        return cls(
+            loaded,
+            change,
+            method.edge_logits(data, undirected_pairs(data.edge_index)),
+            method.edge_logits(data, others),
+            made_by or {},
+            lambda pairs: method.edge_logits(data, pairs),
+        )
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Augmentation:
+        """The augmentation in a folder that 'gaug augment' wrote.
+
+        Raises:
+            DataError: If the folder is something else, or damaged.
+        """
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise DataError(f"There is no folder {folder}. 'gaug augment' creates one.")
+        for name in (GRAPH, SCORES, SUMMARY):
+            if not (folder / name).is_file():
+                raise DataError(
+                    f"{folder} is no result of this version's 'gaug augment': it has no {name}."
+                )
+        better = read_saved(folder / GRAPH, folder.name)
+        arrays = _checked(folder / SCORES, int(better.data.num_nodes))
+        before = better.data.clone()
+        edges = torch.from_numpy(arrays["edges"])
+        before.edge_index = torch.cat([edges, edges.flip(0)], dim=1)
+        before.edge_weight = None
+        made_by = _made_by(folder / SUMMARY)
+        name = str(made_by.get("graph", folder.name))
+        return cls(
+            LoadedGraph(name, before, better.ids, better.class_names, better.feature_names),
+            ScoredChange(
+                *(
+                    RankedPairs(
+                        torch.from_numpy(arrays[kind]), torch.from_numpy(arrays[f"{kind}_scores"])
+                    )
+                    for kind in ("added", "removed")
+                )
+            ),
+            torch.from_numpy(arrays["edge_scores"]),
+            torch.from_numpy(arrays["random_scores"]),
+            made_by,
+        )
+
+    def write_scores(self, path: Path) -> None:
+        """Write pairs and scores as an ``.npz`` file of plain arrays, for `read`."""
+        arrays = {
+            "edges": self.edges.numpy().astype(np.int32),
+            "edge_scores": self.edge_scores.numpy(),
+            "random_scores": self.random_scores.numpy(),
+        }
+        for kind, ranked in (("added", self.change.added), ("removed", self.change.removed)):
+            arrays[kind] = ranked.pairs.numpy().astype(np.int32)
+            arrays[f"{kind}_scores"] = ranked.logits.numpy()
+        np.savez_compressed(path, allow_pickle=False, **arrays)
+
+    @property
+    def edges(self) -> Tensor:
+        """The original edges, each once.  [2, E]"""
+        return undirected_pairs(self.graph.data.edge_index)
+
+    @functools.cached_property
+    def kept(self) -> Tensor:
+        """Which original edges were kept.  [E]"""
+        count = int(self.graph.data.num_nodes)
+        removed = pair_keys(self.change.removed.pairs, count)
+        return ~torch.isin(pair_keys(self.edges, count), removed)
+
+    @functools.cached_property
+    def better(self) -> Data:
+        """The augmented graph."""
+        return self.change.change.apply(self.graph.data)
+
+    def explain_pair(self, u: str | int, v: str | int) -> PairReasons:
+        """Why two nodes were joined, parted or left alone.
+
+        Args:
+            u: Id of a node, as the graph has it.
+            v: Id of another.
+
+        Raises:
+            DataError: If there is no such node, or both are the same.
+        """
+        ids = self.graph.ids
+        ends = ids.positions([str(u), str(v)], lambda _: "explain_pair")
+        if ends[0] == ends[1]:
+            raise DataError(f"A pair must have two different nodes, got {str(u)!r:.80} twice.")
+        first, second = sorted(int(end) for end in ends)
+        return self.explain(first, second)
+
+    def explain(self, u: int, v: int) -> PairReasons:
+        """`explain_pair` by the numbers of the nodes, the smaller one first."""
+        graph, ids = self.graph, self.graph.ids
+        action, rank, count, score = self._place(u, v)
+        above = None
+        if score is not None and self.edge_scores.numel():
+            above = float(np.searchsorted(self._sorted_scores, score) / self.edge_scores.numel())
+        neighbors = [self._neighbors(node) for node in (u, v)]
+        common = np.intersect1d(*neighbors)
+        degrees = np.diff(self._adjacency.indptr)
+        listed = common[np.argsort(degrees[common], kind="stable")][:MOST_LISTED]
+        similarity, shared = None, ()
+        if graph.data.x is not None:
+            similarity, shared = shared_features(
+                graph.data.x, graph.feature_names, self._feature_counts, u, v
+            )
+        return PairReasons(
+            ids[u],
+            ids[v],
+            action,
+            score,
+            rank,
+            count,
+            above,
+            (len(neighbors[0]), len(neighbors[1])),
+            len(common),
+            tuple(ids[int(node)] for node in listed),
+            similarity,
+            shared,
+            (self.class_of(u), self.class_of(v)),
+        )
+
+    def class_of(self, node: int) -> str | None:
+        """The class of a node, several joined by commas; None if unknown."""
+        y, names = self.graph.data.y, self.graph.class_names
+        if y is None:
+            return None
+        if y.dim() == 2:
+            return ", ".join(names[i] for i in y[node].nonzero().flatten().tolist()) or None
+        label = int(y[node])
+        return names[label] if label >= 0 else None
+
+    def _place(self, u: int, v: int) -> tuple[str, int | None, int | None, float | None]:
+        """Action, rank, number of pairs of that action, and score."""
+        key = u * int(self.graph.data.num_nodes) + v
+        for action, scores in (
+            ("added", self.change.added.logits),
+            ("removed", self.change.removed.logits),
+            ("kept", self.edge_scores[self.kept]),
+        ):
+            place = self._places[action].get(key)
+            if place is not None:
+                score = float(scores[place])
+                rank = place + 1 if action != "kept" else int((scores > score).sum()) + 1
+                return action, rank, scores.numel(), score
+        score = None
+        if self.score is not None:
+            score = float(self.score(torch.tensor([[u], [v]]))[0])
+        return "not joined", None, None, score
+
+    @functools.cached_property
+    def _places(self) -> dict[str, dict[int, int]]:
+        count = int(self.graph.data.num_nodes)
+        pairs = {
+            "added": self.change.added.pairs,
+            "removed": self.change.removed.pairs,
+            "kept": self.edges[:, self.kept],
+        }
+        return {
+            action: {key: place for place, key in enumerate(pair_keys(found, count).tolist())}
+            for action, found in pairs.items()
+        }
+
+    @functools.cached_property
+    def _sorted_scores(self) -> np.ndarray:
+        return np.sort(self.edge_scores.double().numpy())
+
+    @functools.cached_property
+    def _adjacency(self) -> scipy.sparse.csr_matrix:
+        return to_scipy(self.graph.data.edge_index, int(self.graph.data.num_nodes))
+
+    @functools.cached_property
+    def _feature_counts(self) -> np.ndarray:
+        return feature_counts(self.graph.data.x)
+
+    def _neighbors(self, node: int) -> np.ndarray:
+        start, stop = self._adjacency.indptr[node : node + 2]
+        return np.asarray(self._adjacency.indices[start:stop])
+
+
+def _made_by(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["made_by"]
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise DataError(f"{path} is damaged: it was not written by 'gaug augment'.") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _checked(path: Path, num_nodes: int) -> dict[str, np.ndarray]:
+    """The arrays of a file of scores, in the right shapes and within the graph."""
+    arrays = read_npz(path)
+    names = [f"{kind}{part}" for kind in ("added", "removed") for part in ("", "_scores")]
+    for name in ("edges", "edge_scores", "random_scores", *names):
+        if name not in arrays:
+            raise DataError(f"{path} is damaged: it has no array {name}.")
+    for name, scores in (
+        ("edges", "edge_scores"),
+        ("added", "added_scores"),
+        ("removed", "removed_scores"),
+    ):
+        pairs = arrays[name] = arrays[name].astype(np.int64)
+        right = pairs.ndim == 2 and pairs.shape[0] == 2 and arrays[scores].ndim == 1
+        if not right or pairs.shape[1] != arrays[scores].size:
+            raise DataError(f"{path} is damaged: {name} and {scores} do not belong together.")
+        if pairs.size and not 0 <= int(pairs.min()) <= int(pairs.max()) < num_nodes:
+            raise DataError(f"{path} is damaged: {name} has a node that the graph does not have.")
+    return arrays
