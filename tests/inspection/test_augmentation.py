@@ -1,4 +1,4 @@
-"""Why a pair was joined or parted, against NetworkX, scikit-learn and a graph worked out by hand."""
+"""Why a pair was joined or parted, against NetworkX, scikit-learn and a graph done by hand."""
 
 from __future__ import annotations
 

@@ -23,7 +23,13 @@ from gaug.edge_predictors.evaluation import random_pairs
 from gaug.errors import DataError
 from gaug.graph.edges import pair_keys, undirected_pairs
 from gaug.graph.matrices import to_scipy
-from gaug.inspection.pair_reasons import MOST_LISTED, PairReasons, feature_counts, shared_features
+from gaug.inspection.pair_reasons import (
+    MOST_LISTED,
+    PairReasons,
+    SharedFeature,
+    feature_counts,
+    shared_features,
+)
 from gaug.methods.gaug_m.method import GAugM, ScoredChange
 from gaug.pairs.ranking import RankedPairs
 
@@ -170,8 +176,10 @@ class Augmentation:
         Raises:
             DataError: If there is no such node, or both are the same.
         """
-        ids = self.graph.ids
-        ends = ids.positions([str(u), str(v)], lambda _: "explain_pair")
+        ends = self.graph.ids.positions([str(u), str(v)])
+        for name, end in zip((u, v), ends, strict=True):
+            if end < 0:
+                raise DataError(f"There is no node {str(name)!r:.80} in {self.graph.name:.80}.")
         if ends[0] == ends[1]:
             raise DataError(f"A pair must have two different nodes, got {str(u)!r:.80} twice.")
         first, second = sorted(int(end) for end in ends)
@@ -184,11 +192,12 @@ class Augmentation:
         above = None
         if score is not None and self.edge_scores.numel():
             above = float(np.searchsorted(self._sorted_scores, score) / self.edge_scores.numel())
-        neighbors = [self._neighbors(node) for node in (u, v)]
-        common = np.intersect1d(*neighbors)
+        ours, theirs = self._neighbors(u), self._neighbors(v)
+        common = np.intersect1d(ours, theirs)
         degrees = np.diff(self._adjacency.indptr)
         listed = common[np.argsort(degrees[common], kind="stable")][:MOST_LISTED]
-        similarity, shared = None, ()
+        similarity: float | None = None
+        shared: tuple[SharedFeature, ...] = ()
         if graph.data.x is not None:
             similarity, shared = shared_features(
                 graph.data.x, graph.feature_names, self._feature_counts, u, v
@@ -201,7 +210,7 @@ class Augmentation:
             rank,
             count,
             above,
-            (len(neighbors[0]), len(neighbors[1])),
+            (len(ours), len(theirs)),
             len(common),
             tuple(ids[int(node)] for node in listed),
             similarity,
@@ -232,10 +241,9 @@ class Augmentation:
                 score = float(scores[place])
                 rank = place + 1 if action != "kept" else int((scores > score).sum()) + 1
                 return action, rank, scores.numel(), score
-        score = None
-        if self.score is not None:
-            score = float(self.score(torch.tensor([[u], [v]]))[0])
-        return "not joined", None, None, score
+        if self.score is None:
+            return "not joined", None, None, None
+        return "not joined", None, None, float(self.score(torch.tensor([[u], [v]]))[0])
 
     @functools.cached_property
     def _places(self) -> dict[str, dict[int, int]]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Fewer nodes than this say little about a class.
 _FEW_NODES = 20
 _MOST_NAMED = 8
+_BADLY_CALIBRATED = 0.1
 
 
 def intended_use(summary: FitSummary, folder: str) -> list[str]:
@@ -33,8 +34,13 @@ def intended_use(summary: FitSummary, folder: str) -> list[str]:
     ]
 
 
-def caveats(fitted: FittedModel) -> list[str]:
-    """What to know before relying on the classifier."""
+def caveats(fitted: FittedModel, calibration_error: float | None = None) -> list[str]:
+    """What to know before relying on the classifier.
+
+    Args:
+        fitted: The classifier and its graph.
+        calibration_error: Mean distance of its confidence from its accuracy, if known.
+    """
     summary, split = fitted.classifier.summary, fitted.split
     found = [] if summary.warning is None else [summary.warning]
     if summary.test_score is None:
@@ -54,6 +60,11 @@ def caveats(fitted: FittedModel) -> list[str]:
     else:
         found.append("There were no validation nodes: the last epoch was used.")
     found.append("It is one fit with one seed; 'gaug train' shows how much scores vary over runs.")
+    if calibration_error is not None and calibration_error > _BADLY_CALIBRATED:
+        found.append(
+            f"Its probabilities are off by {100 * calibration_error:.0f} points on average: use"
+            " them to compare nodes, not as probabilities."
+        )
     found += _classes(fitted)
     found += _edges(fitted)
     return found

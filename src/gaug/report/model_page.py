@@ -12,7 +12,8 @@ from torch import Tensor
 from gaug.classifier.base import NodeClassifier
 from gaug.data.loaded import LoadedGraph
 from gaug.data.splits import Split
-from gaug.inspection.held_out import calibration, class_scores, confusion
+from gaug.inspection.held_out import Calibration, calibration, class_scores, confusion
+from gaug.models.config import ModelConfig
 from gaug.report.model_facts import caveats, intended_use
 from gaug.report.page.charts import xy
 from gaug.report.page.document import Page, Section, facts, figure, paragraphs, tiles
@@ -62,9 +63,10 @@ def model_page(fitted: FittedModel, command: str | None = None) -> Page:
         fitted: The classifier and its graph.
         command: The command that made it, if it was one.
     """
-    summary, charts = fitted.classifier.summary, {}
+    summary, judged = fitted.classifier.summary, _judged(fitted)
+    charts: dict[str, Any] = {}
     model, method = fitted.classifier.fitted.model, fitted.classifier.fitted.method
-    title = f"{model.config.title if not model.is_custom else model.name}"
+    title = model.config.title if isinstance(model.config, ModelConfig) else cut(model.name)
     if method.name != "none":
         title += f" with {method.title}"
     shown: list[tuple[object, str]] = [
@@ -80,11 +82,15 @@ def model_page(fitted: FittedModel, command: str | None = None) -> Page:
     sections = [
         Section("overview", "At a glance", tiles(shown)),
         Section("use", "Intended use", _listed(intended_use(summary, fitted.folder))),
-        Section("caveats", "Caveats", _listed(caveats(fitted))),
+        Section(
+            "caveats",
+            "Caveats",
+            _listed(caveats(fitted, None if judged is None else judged.calibration.error)),
+        ),
     ]
-    part, nodes = fitted.held_out
-    if nodes.size:
-        sections.append(Section("scores", f"Scores on {part} nodes", _scores(fitted, charts)))
+    if judged is not None:
+        title_of = f"Scores on {fitted.held_out[0]} nodes"
+        sections.append(Section("scores", title_of, _scores(fitted, judged, charts)))
     sections += [
         Section("uncertain", "Least certain nodes", _uncertain(fitted)),
         Section("training", "What it was trained on", _training(fitted)),
@@ -97,19 +103,40 @@ def _listed(sentences: Sequence[str]) -> Html:
     return tag("ul", *(tag("li", sentence) for sentence in sentences))
 
 
-def _scores(fitted: FittedModel, charts: dict[str, Any]) -> Html:
-    part, nodes = fitted.held_out
+@dataclass(frozen=True)
+class _Judged:
+    """Predictions on held-out nodes beside the truth.
+
+    Attributes:
+        truth: Whether a node has a class.  [n, C]
+        predicted: Whether it is predicted to.  [n, C]
+        calibration: Confidence compared with accuracy.
+    """
+
+    truth: np.ndarray
+    predicted: np.ndarray
+    calibration: Calibration
+
+
+def _judged(fitted: FittedModel) -> _Judged | None:
+    _, nodes = fitted.held_out
+    if not nodes.size:
+        return None
     probabilities = fitted.probabilities.cpu().double().numpy()[nodes]
     labels = fitted.graph.data.y.numpy()[nodes]
-    names = [cut(name, 40) for name in fitted.classifier.class_names]
     if fitted.classifier.summary.multilabel:
         truth, predicted = labels > 0, probabilities > 0.5
         confidence = np.maximum(probabilities, 1 - probabilities).ravel()
-        right = (truth == predicted).ravel()
-    else:
-        chosen = probabilities.argmax(axis=1)
-        truth, predicted = (np.eye(len(names), dtype=bool)[which] for which in (labels, chosen))
-        confidence, right = probabilities.max(axis=1), chosen == labels
+        return _Judged(truth, predicted, calibration(confidence, (truth == predicted).ravel()))
+    chosen = probabilities.argmax(axis=1)
+    truth, predicted = (np.eye(probabilities.shape[1], dtype=bool)[of] for of in (labels, chosen))
+    return _Judged(truth, predicted, calibration(probabilities.max(axis=1), chosen == labels))
+
+
+def _scores(fitted: FittedModel, judged: _Judged, charts: dict[str, Any]) -> Html:
+    part, nodes = fitted.held_out
+    names = [cut(name, 40) for name in fitted.classifier.class_names]
+    truth, predicted, found = judged.truth, judged.predicted, judged.calibration
     rows = [
         [
             name,
@@ -128,8 +155,8 @@ def _scores(fitted: FittedModel, charts: dict[str, Any]) -> Html:
         )
     ]
     if not fitted.classifier.summary.multilabel:
-        parts.append(_matrix(confusion(labels, chosen, len(names)), names))
-    found = calibration(confidence, right)
+        counts = confusion(truth.argmax(axis=1), predicted.argmax(axis=1), len(names))
+        parts.append(_matrix(counts, names))
     charts["calibration"] = xy(
         [
             {

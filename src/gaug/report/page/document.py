@@ -107,7 +107,7 @@ class Page:
 @functools.lru_cache
 def asset(name: str) -> str:
     """The text of a style sheet or script of this package."""
-    return files("gaug.report.page").joinpath("assets", name).read_text(encoding="utf-8")
+    return (files("gaug.report.page") / "assets" / name).read_text(encoding="utf-8")
 
 
 def figure(name: str, caption: object, alt: str, *, tall: bool = False) -> Html:

@@ -49,6 +49,15 @@ def cut(name: str, longest: int = LONGEST_NAME) -> str:
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "run"), counted(2000, "run")
+    ('1 run', '2,000 runs')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def join(parts: Iterable[object]) -> Html:
     """HTML parts one after the other."""
     return Html("".join(map(escape, parts)))

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from gaug.drawing.table import Code, Field, Scores, Table
 from gaug.report.page.html import Html, escape, join, tag
 
+# A table with more rows scrolls by itself.
+_LONG = 30
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -72,7 +75,8 @@ def html_table(
         id=name,
         class_="sortable" if sortable else None,
     )
-    return tag("div", table, class_="scroll", tabindex="0", role="group", aria_label="Table")
+    kind = "scroll long" if len(rows) > _LONG else "scroll"
+    return tag("div", table, class_=kind, tabindex="0", role="group", aria_label="Table")
 
 
 def result_table(table: Table) -> Html:
@@ -123,7 +127,19 @@ def _cell(value: object, right: bool, place: int) -> Html:
 
 
 def _is_number(rows: Sequence[Sequence[object]], place: int) -> bool:
-    first = next((row[place] for row in rows), None)
-    if isinstance(first, Cell):
-        return isinstance(first.value, (int, float)) or first.shown == "–"
-    return isinstance(first, numbers.Real) and not isinstance(first, bool)
+    """Whether a column has numbers, and dashes at most besides."""
+    found = [_kind(row[place]) for row in rows]
+    return "number" in found and "text" not in found
+
+
+def _kind(value: object) -> str:
+    shown = value.shown if isinstance(value, Cell) else value
+    if isinstance(value, Cell):
+        value = value.value
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return "number"
+    return (
+        "dash"
+        if isinstance(shown, str) and (shown == "–" or 'class="missing"' in shown)
+        else "text"
+    )

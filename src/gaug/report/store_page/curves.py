@@ -47,7 +47,8 @@ def _charts(histories: Sequence[History]) -> list[dict[str, Any]]:
     for key, words, color, dash in _SHOWN:
         means = [_mean(histories, epoch, key) for epoch in epochs]
         if any(mean is not None for mean in means):
-            series = {"kind": "line", "color": color, "dash": dash, "name": words}
+            series: dict[str, Any] = {"kind": "line", "color": color, "dash": dash}
+            series["name"] = words
             series |= {"x": [epoch + 1 for epoch in epochs], "y": means}
             charts.append(xy([series], {"title": "epoch"}, {"title": words}))
     return charts

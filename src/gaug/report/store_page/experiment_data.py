@@ -66,7 +66,7 @@ def experiment_data(experiments: Sequence[Experiment]) -> dict[str, Any]:
                 shared(first.model),
                 shared(first.method),
                 printable(one.settings_text[:2000]),
-                shared(f"{first.split} ({first.split_hash}), graph {first.graph_hash}"),
+                shared(f"{first.split} ({_splits(one)}), graph {first.graph_hash}"),
                 shared(one.chosen),
                 shared(_selection(first)),
                 [_rounded(record.test_score) for record in one.records],
@@ -80,6 +80,11 @@ def experiment_data(experiments: Sequence[Experiment]) -> dict[str, Any]:
             ]
         )
     return {"texts": list(texts), "rows": rows}
+
+
+def _splits(one: Experiment) -> str:
+    hashes = {record.split_hash for record in one.records}
+    return hashes.pop() if len(hashes) == 1 else f"{len(hashes):,} draws"
 
 
 def _selection(record: RunRecord) -> str:

@@ -28,6 +28,9 @@ DEFAULT, GIVEN, TRIED, CHOSEN = (
     "chosen by a search on validation nodes",
 )
 
+# The setting of a study's own method that names a change drawn anew for each run.
+_DRAWN = "change"
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -79,13 +82,13 @@ def group(records: Sequence[RunRecord], hidden: Collection[int]) -> list[Experim
         hidden: Ids of the runs that were trained with hidden test labels.
     """
     newest = {record.identity: record for record in records}
-    groups: dict[str, list[RunRecord]] = {}
-    for record in newest.values():
-        groups.setdefault(_key(record), []).append(record)
     found = []
-    for key, members in groups.items():
+    for key, members in _groups(list(newest.values())).items():
         first = members[0]
-        settings = changed_settings(first.config or {}, first.model, first.method)
+        config = first.config or {}
+        if len({record.split_hash for record in members}) > 1:
+            config = _without_draws(config)
+        settings = changed_settings(config, first.model, first.method)
         members.sort(key=lambda record: (record.seed, record.run))
         found.append(
             Experiment(
@@ -121,19 +124,41 @@ def changed_settings(config: Mapping[str, Any], model: str, method: str) -> dict
     return {f"{prefix}{name}": value for prefix, part in parts for name, value in part.items()}
 
 
-def _key(record: RunRecord) -> str:
+def _groups(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
+    """Records by what they share; single runs that each drew their own split are one group."""
+    groups: dict[str, list[RunRecord]] = {}
+    for record in records:
+        groups.setdefault(_key(record, record.split_hash, record.config), []).append(record)
+    merged: dict[str, list[RunRecord]] = {}
+    for key, members in groups.items():
+        if len(members) == 1:
+            key = _key(members[0], "drawn", _without_draws(members[0].config))
+        merged.setdefault(key, []).extend(members)
+    return merged
+
+
+def _key(record: RunRecord, split: str, config: Mapping[str, Any] | None) -> str:
     shared = (
         record.graph,
         record.graph_hash,
         record.split,
-        record.split_hash,
+        split,
         record.model,
         record.method,
         record.protocol,
-        record.config,
+        config,
         (record.versions or {}).get("gaug"),
     )
     return json.dumps(shared, sort_keys=True)
+
+
+def _without_draws(config: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Settings without those that a study draws anew for each run."""
+    kept = {name: part for name, part in (config or {}).items() if name != "user_code"}
+    method = kept.get("method")
+    if isinstance(method, dict):
+        kept["method"] = {name: value for name, value in method.items() if name != _DRAWN}
+    return kept
 
 
 def _chosen(records: Sequence[RunRecord], hidden: Collection[int], settings: dict[str, Any]) -> str:

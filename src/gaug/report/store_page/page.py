@@ -10,7 +10,7 @@ from optuna.trial import TrialState
 
 from gaug.errors import DataError
 from gaug.report.page.document import Page, Section, figure, paragraphs, tiles
-from gaug.report.page.html import Html, cut, join, tag
+from gaug.report.page.html import Html, counted, cut, join, tag
 from gaug.report.page.tables import Cell, html_table, result_table
 from gaug.report.store_page.curves import learning_curves
 from gaug.report.store_page.experiment_data import experiment_data, experiment_rows, score_cell
@@ -55,9 +55,10 @@ def store_page(store: Store, command: str | None = None) -> Page:
         Section("software", "Software", _software(records)),
     ]
     curves = learning_curves(experiments, histories)
+    graphs = len({record.graph for record in records})
     lead = (
-        f"{len(records):,} runs of {len(experiments):,} experiments on"
-        f" {len({record.graph for record in records}):,} graphs. Scores are micro-F1 in percent,"
+        f"{counted(len(records), 'run')} of {counted(len(experiments), 'experiment')} on"
+        f" {counted(graphs, 'graph')}. Scores are micro-F1 in percent,"
         " mean ± sample standard deviation over runs."
     )
     return Page(
@@ -240,13 +241,13 @@ def _missing(
         rows.append([_link(one, _title(one)), text, ""])
     single = sum(len(one.tests) == 1 for one in experiments)
     if single:
-        rows.append([f"{single:,} experiments", "have a single run, so no spread", ""])
+        rows.append([counted(single, "experiment"), "with a single run, so without a spread", ""])
     unread = sum(one.chosen == TRIED for one in experiments)
     if unread:
-        rows.append([f"{unread:,} settings", "were tried on validation nodes only, as meant", ""])
+        rows.append([counted(unread, "setting"), "tried on validation nodes only, as meant", ""])
     running = sum(search.count(TrialState.RUNNING) for search in searches)
     if running:
-        rows.append([f"{running:,} trials", "are running, or their process was killed", ""])
+        rows.append([counted(running, "trial"), "running, or the process was killed", ""])
     if not rows:
         return paragraphs("Nothing: every table and figure is complete.")
     header = ["what", "is missing or uncertain", "command"]

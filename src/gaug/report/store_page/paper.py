@@ -207,7 +207,8 @@ def missing_runs(part: PaperPart) -> str:
         words.append(f"{total - part.filled:,} of {total:,} cells have no runs")
     if short:
         runs = statistics.fmean(len(one.records) for one in short)
-        words.append(f"{len(short):,} cells have fewer runs than asked for ({runs:.0f} on average)")
+        have = "cell has" if len(short) == 1 else "cells have"
+        words.append(f"{len(short):,} {have} fewer runs than asked for ({runs:.0f} on average)")
     return "; ".join(words)
 
 

@@ -106,6 +106,7 @@ def read_searches(store: Store) -> list[Search]:
     """The searches of a store, newest first; its database is not changed if there are none."""
     if not store.has_table(_TABLE):
         return []
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
     storage = open_storage(store)
     found = []
     for study in reversed(storage.get_all_studies()):

@@ -339,5 +339,6 @@ gaug.neighborhood = (() => {
   mix();
   measure();
   if (!follow()) show(graph.start, true);
-  return { show, exactly };
+  const spotOf = name => { const i = where.get(exactly(name)); return [sx(sim.x[i]), sy(sim.y[i])]; };
+  return { spotOf, isMoving: () => frame !== 0 };
 })();
