@@ -1,4 +1,4 @@
-"""Pages: how large and how long for a store of 20,000 runs, and how smooth a drawing of 2,000 nodes.
+"""Pages: size and time for a store of 20,000 runs, and how smooth a drawing of 2,000 nodes is.
 
 Run it with ``python -m benchmarks.pages``; the drawing needs Chromium and Playwright.
 """
@@ -13,7 +13,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-import torch
+import sqlalchemy
+from sqlalchemy.orm import Session
 
 from gaug.data.opening import as_loaded
 from gaug.data.synthetic import SyntheticConfig, planted_graph
@@ -50,9 +51,11 @@ def _store(folder: Path) -> None:
             model = models[place % len(models)]
             plan = Plan.of("karate", model=model, method="gaug-m", settings=settings)
         records.append(_record(plan, number, run, graphs[place % len(graphs)], chance))
-    with store._engine.begin() as connection:
-        rows = [{c.key: getattr(one, c.key) for c in RunRecord.__table__.columns} for one in records]
-        connection.execute(RunRecord.__table__.insert(), rows)
+    # All in one transaction: `Store.add` makes sure of each.
+    engine = sqlalchemy.create_engine(store.database_url)
+    with Session(engine) as session, session.begin():
+        session.add_all(records)
+    engine.dispose()
     begun = time.perf_counter()
     text = store_page(store).render()
     seconds, size = time.perf_counter() - begun, len(text.encode()) / 1e6
@@ -107,7 +110,7 @@ def _drawing(folder: Path) -> None:
         page.goto(f"file://{path}")
         page.select_option("label:has-text('Nodes at most') select", str(NODES))
         page.select_option("label:has-text('Steps from it') select", "3")
-        nodes, edges = page.evaluate("[gaug.neighborhood.size().nodes, gaug.neighborhood.size().edges]")
+        nodes, edges = page.evaluate("gaug.neighborhood.size()")
         before = _frames(page)
         begun = time.perf_counter()
         page.wait_for_timeout(1000 * _SECONDS)
@@ -117,11 +120,10 @@ def _drawing(folder: Path) -> None:
 
 
 def _page() -> str:
-    config = SyntheticConfig(num_nodes=NODES, average_degree=8, homophily=0.7)
-    loaded = as_loaded(planted_graph(config, torch.Generator().manual_seed(0)))
-    done = Augmentation.of(
-        loaded, GAugM(predictor="ra", add_fraction=0.2, remove_fraction=0.1)
-    )
+    # A few more nodes than are drawn, so that this many are within reach.
+    config = SyntheticConfig(num_nodes=NODES + 500, degree=12, homophily=0.7)
+    loaded = as_loaded(planted_graph(config))
+    done = Augmentation.of(loaded, GAugM(predictor="ra", add_fraction=0.2, remove_fraction=0.1))
     return augmentation_page(done, summarize_change(loaded.data, done.better, done.change)).render()
 
 

@@ -50,8 +50,12 @@ class Seen:
         self.requests: list[str] = []
         page.on("console", lambda text: self.errors.append(f"{text.type}: {text.text}"))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("dialog", lambda dialog: (self.errors.append("dialog"), dialog.dismiss()))
+        page.on("dialog", self._refuse)
         page.on("request", lambda request: self.requests.append(request.url))
+
+    def _refuse(self, dialog: Any) -> None:
+        self.errors.append("dialog")
+        dialog.dismiss()
 
     @property
     def strange_requests(self) -> list[str]:

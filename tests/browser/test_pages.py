@@ -83,7 +83,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory, augmentation: Augmentation) 
     """All pages as files."""
     from gaug.data.splits import make_split
     from gaug.methods.none.method import NoAugmentation
-    from gaug.report.model_page import FittedModel, model_page
+    from gaug.report.model_facts import FittedModel
+    from gaug.report.model_page import model_page
 
     folder = tmp_path_factory.mktemp("pages")
     loaded = graph()

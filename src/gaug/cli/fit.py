@@ -85,7 +85,8 @@ def fit(
     from gaug.cli.writing import this_command, write_text, writing
     from gaug.errors import DataError
     from gaug.memory import Room
-    from gaug.report.model_page import FittedModel, model_page
+    from gaug.report.model_facts import FittedModel
+    from gaug.report.model_page import model_page
     from gaug.runs.executors import local_executor
     from gaug.runs.graphs import Graphs
     from gaug.runs.memory import check_run

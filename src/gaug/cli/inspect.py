@@ -95,17 +95,21 @@ def inspect(
     if picture is not None:
         with writing("picture", picture):
             draw_inspection(found, picture)
+    advised = [
+        f"--method {candidate.config.name}" + "".join(f" --set {text}" for text in candidate.changed)
+        for candidate in (found.advice.candidates if found.advice is not None else ())
+    ]
     if out is not None:
-        write_text(inspection_page(found, this_command()).render(), out)
+        to_try = [f"gaug train {found.graph} {options_of}" for options_of in advised]
+        write_text(inspection_page(found, to_try, this_command()).render(), out)
     if as_json:
         print(json.dumps(found.to_dict()))
         return
     console = Console(soft_wrap=True, highlight=False)
     for line in inspection_lines(found):
         console.print(line, markup=False)
-    for candidate in found.advice.candidates if found.advice is not None else ():
-        settings_of = "".join(f" --set {text}" for text in candidate.changed)
-        console.print(f"  try --method {candidate.config.name}{settings_of}", markup=False)
+    for options_of in advised:
+        console.print(f"  try {options_of}", markup=False)
     if picture is not None:
         console.print(f"Picture: {picture}", markup=False)
     if out is not None:

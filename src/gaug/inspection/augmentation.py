@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,14 +14,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.data.files.arrays import read_npz
-from gaug.data.files.saved import read_saved
 from gaug.data.loaded import LoadedGraph
 from gaug.data.opening import as_loaded
 from gaug.edge_predictors.evaluation import random_pairs
 from gaug.errors import DataError
 from gaug.graph.edges import pair_keys, undirected_pairs
 from gaug.graph.matrices import to_scipy
+from gaug.inspection.augmentation_files import read_parts
 from gaug.inspection.pair_reasons import (
     MOST_LISTED,
     PairReasons,
@@ -35,8 +33,6 @@ from gaug.pairs.ranking import RankedPairs
 
 #: Random pairs whose scores are shown next to those of the edges.
 SHOWN_PAIRS = 10_000
-#: The files of a folder that hold an augmentation.
-GRAPH, SCORES, SUMMARY = "graph.pt", "scores.npz", "summary.json"
 
 
 @dataclass(frozen=True)
@@ -106,36 +102,13 @@ class Augmentation:
         Raises:
             DataError: If the folder is something else, or damaged.
         """
-        folder = Path(folder)
-        if not folder.is_dir():
-            raise DataError(f"There is no folder {folder}. 'gaug augment' creates one.")
-        for name in (GRAPH, SCORES, SUMMARY):
-            if not (folder / name).is_file():
-                raise DataError(
-                    f"{folder} is no result of this version's 'gaug augment': it has no {name}."
-                )
-        better = read_saved(folder / GRAPH, folder.name)
-        arrays = _checked(folder / SCORES, int(better.data.num_nodes))
-        before = better.data.clone()
-        edges = torch.from_numpy(arrays["edges"])
-        before.edge_index = torch.cat([edges, edges.flip(0)], dim=1)
-        before.edge_weight = None
-        made_by = _made_by(folder / SUMMARY)
-        name = str(made_by.get("graph", folder.name))
-        return cls(
-            LoadedGraph(name, before, better.ids, better.class_names, better.feature_names),
-            ScoredChange(
-                *(
-                    RankedPairs(
-                        torch.from_numpy(arrays[kind]), torch.from_numpy(arrays[f"{kind}_scores"])
-                    )
-                    for kind in ("added", "removed")
-                )
-            ),
-            torch.from_numpy(arrays["edge_scores"]),
-            torch.from_numpy(arrays["random_scores"]),
-            made_by,
+        graph, arrays, made_by = read_parts(Path(folder))
+        added, removed = (
+            RankedPairs(torch.from_numpy(arrays[kind]), torch.from_numpy(arrays[f"{kind}_scores"]))
+            for kind in ("added", "removed")
         )
+        edges, others = (torch.from_numpy(arrays[f"{kind}_scores"]) for kind in ("edge", "random"))
+        return cls(graph, ScoredChange(added, removed), edges, others, made_by)
 
     def write_scores(self, path: Path) -> None:
         """Write pairs and scores as an ``.npz`` file of plain arrays, for `read`."""
@@ -273,32 +246,3 @@ class Augmentation:
     def _neighbors(self, node: int) -> np.ndarray:
         start, stop = self._adjacency.indptr[node : node + 2]
         return np.asarray(self._adjacency.indices[start:stop])
-
-
-def _made_by(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))["made_by"]
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        raise DataError(f"{path} is damaged: it was not written by 'gaug augment'.") from error
-    return found if isinstance(found, dict) else {}
-
-
-def _checked(path: Path, num_nodes: int) -> dict[str, np.ndarray]:
-    """The arrays of a file of scores, in the right shapes and within the graph."""
-    arrays = read_npz(path)
-    names = [f"{kind}{part}" for kind in ("added", "removed") for part in ("", "_scores")]
-    for name in ("edges", "edge_scores", "random_scores", *names):
-        if name not in arrays:
-            raise DataError(f"{path} is damaged: it has no array {name}.")
-    for name, scores in (
-        ("edges", "edge_scores"),
-        ("added", "added_scores"),
-        ("removed", "removed_scores"),
-    ):
-        pairs = arrays[name] = arrays[name].astype(np.int64)
-        right = pairs.ndim == 2 and pairs.shape[0] == 2 and arrays[scores].ndim == 1
-        if not right or pairs.shape[1] != arrays[scores].size:
-            raise DataError(f"{path} is damaged: {name} and {scores} do not belong together.")
-        if pairs.size and not 0 <= int(pairs.min()) <= int(pairs.max()) < num_nodes:
-            raise DataError(f"{path} is damaged: {name} has a node that the graph does not have.")
-    return arrays

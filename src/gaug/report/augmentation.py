@@ -21,7 +21,8 @@ from gaug.data.loaded import LoadedGraph
 from gaug.errors import DataError
 from gaug.graph.homophily import edge_homophily
 from gaug.graph.matrices import to_scipy
-from gaug.inspection.augmentation import GRAPH, SCORES, SUMMARY, Augmentation
+from gaug.inspection.augmentation import Augmentation
+from gaug.inspection.augmentation_files import GRAPH, SCORES, SUMMARY
 from gaug.methods.gaug_m.method import ScoredChange
 from gaug.report.augmentation_page import augmentation_page
 from gaug.report.page.charts import bins

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from gaug.inspection.augmentation import Augmentation
-from gaug.inspection.pair_reasons import PairReasons
+from gaug.report.change_tables import change_tables, listed_changes
 from gaug.report.graph_data import graph_data
 from gaug.report.page.charts import histogram, xy
 from gaug.report.page.document import Page, Section, facts, figure, paragraphs, tiles
 from gaug.report.page.html import Html, cut, join, tag
 from gaug.report.page.tables import Cell, html_table, number
-
-#: Rows of each table of changes.
-_LISTED = 15
 
 _NUMBERS = {
     "edges": ("edges", 0),
@@ -43,7 +39,7 @@ def augmentation_page(
     name = cut(done.graph.name)
     added, removed = len(done.change.added), len(done.change.removed)
     charts: dict[str, Any] = {"scores": _scores(done), "degrees": _degrees(done)}
-    listed = _listed(done)
+    listed = listed_changes(done)
     drawn = graph_data(done, [pair for rows in listed.values() for pair, _ in rows])
     sections = [
         Section("overview", "Before and after", _overview(summary)),
@@ -68,7 +64,9 @@ def augmentation_page(
             ),
         ),
         Section("graph", "The graph around a node", _canvas()),
-        Section("changes", "Changes and their reasons", _changes(done, listed, drawn["numbers"])),
+        Section(
+            "changes", "Changes and their reasons", change_tables(done, listed, drawn["numbers"])
+        ),
         Section(
             "degrees",
             "Degrees",
@@ -163,23 +161,6 @@ def _degrees(done: Augmentation) -> dict[str, Any]:
     )
 
 
-def _listed(done: Augmentation) -> dict[str, list[tuple[tuple[int, int], PairReasons]]]:
-    """The changes to list, by the title of their table."""
-    found = {}
-    for kind, ranked in (("added", done.change.added), ("removed", done.change.removed)):
-        count = len(ranked)
-        first = list(range(min(_LISTED, count)))
-        last = list(range(max(_LISTED, count - _LISTED), count))
-        for words, places in ((f"Most certain: {kind}", first), (f"Least certain: {kind}", last)):
-            found[words] = [_explained(done, ranked.pairs[:, place]) for place in places]
-    return {title: rows for title, rows in found.items() if rows}
-
-
-def _explained(done: Augmentation, pair: Tensor) -> tuple[tuple[int, int], PairReasons]:
-    u, v = int(pair[0]), int(pair[1])
-    return (u, v), done.explain(u, v)
-
-
 def _canvas() -> Html:
     return join(
         [
@@ -191,59 +172,6 @@ def _canvas() -> Html:
             tag("div", id="neighborhood"),
         ]
     )
-
-
-def _changes(
-    done: Augmentation,
-    listed: Mapping[str, Sequence[tuple[tuple[int, int], PairReasons]]],
-    numbers: Mapping[int, int],
-) -> Html:
-    if not listed:
-        return paragraphs("Nothing was changed.")
-    parts = [
-        paragraphs(
-            "Each change with its score and its place in the order, the neighbors that both nodes"
-            " have in the original graph, and the features that contribute most to their"
-            " similarity, with the number of nodes that have them."
-        )
-    ]
-    for title, rows in listed.items():
-        header = ["node", "node", "score", "place", "common neighbors", "similarity", "both have"]
-        if done.graph.data.y is not None:
-            header.append("classes")
-        body = [_row(pair, reasons, numbers, len(header) == 8) for pair, reasons in rows]
-        parts.append(html_table(title, header, body, numeric=(2, 3, 4, 5)))
-    return join(parts)
-
-
-def _row(
-    pair: tuple[int, int], reasons: PairReasons, numbers: Mapping[int, int], classes: bool
-) -> list[object]:
-    names = [reasons.source, reasons.target]
-    row: list[object] = [
-        Cell(_node(name, numbers.get(node)), cut(name))
-        for node, name in zip(pair, names, strict=True)
-    ]
-    score = reasons.score or 0.0
-    shared = ", ".join(f"{cut(one.name, 30)} ({one.nodes:,})" for one in reasons.shared)
-    similarity = reasons.similarity
-    row += [
-        Cell(Html(f"{score:.4g}"), score),
-        Cell(Html(f"{reasons.rank:,}"), float(reasons.rank or 0)),
-        Cell(Html(f"{reasons.num_common:,}"), float(reasons.num_common)),
-        number(similarity, 2),
-        shared or "–",
-    ]
-    if classes:
-        first, second = (cut(name, 30) if name else "unknown" for name in reasons.classes)
-        row.append(f"both {first}" if first == second else f"{first} and {second}")
-    return row
-
-
-def _node(name: str, place: int | None) -> Html:
-    if place is None:
-        return tag("span", cut(name))
-    return tag("button", cut(name), type="button", class_="link", data_node=place)
 
 
 def _made(made_by: Mapping[str, Any]) -> Html:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,14 @@ from gaug.report.page.html import Html, cut, join, tag
 _MOST_CLASSES = 20
 
 
-def inspection_page(found: Inspection, command: str | None = None) -> Page:
+def inspection_page(
+    found: Inspection, to_try: Sequence[str] = (), command: str | None = None
+) -> Page:
     """The page of an inspection.
 
     Args:
         found: The inspection.
+        to_try: Commands that follow the advice.
         command: The command that made it, if it was one.
     """
     shape, charts = found.shape, {"degrees": _degrees(found)}
@@ -52,7 +56,7 @@ def inspection_page(found: Inspection, command: str | None = None) -> Page:
                 ),
             )
         )
-    sections.append(Section("advice", "What may help", _advice(found)))
+    sections.append(Section("advice", "What may help", _advice(found, to_try)))
     lead = f"{shape.nodes:,} nodes, {shape.edges:,} edges, {shape.features:,} features."
     return Page(
         f"The graph {cut(found.graph)}", Html(lead), sections, {"charts": charts}, (), command
@@ -144,17 +148,12 @@ def _evidence_words(found: Inspection) -> str:
     return f"Validation scores: {', '.join(parts)}."
 
 
-def _advice(found: Inspection) -> Html:
+def _advice(found: Inspection, to_try: Sequence[str]) -> Html:
     parts: list[object] = []
     if found.advice is not None:
         parts.append(paragraphs(found.advice.reason))
-        commands = [
-            f"gaug train {cut(found.graph)} --method {candidate.config.name}"
-            + "".join(f" --set {text}" for text in candidate.changed)
-            for candidate in found.advice.candidates
-        ]
-        if commands:
-            parts.append(tag("ul", *(tag("li", tag("code", line)) for line in commands)))
+    if to_try:
+        parts.append(tag("ul", *(tag("li", tag("code", line)) for line in to_try)))
     if found.remark is not None:
         parts.append(paragraphs(found.remark))
     return join(parts)

@@ -1,23 +1,56 @@
-"""The intended use and the caveats of a classifier, from facts about its fit."""
+"""A fitted classifier with its graph: its intended use and caveats, from facts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from gaug.classifier.base import NodeClassifier
 from gaug.classifier.fit_summary import FitSummary
+from gaug.data.loaded import LoadedGraph
+from gaug.data.splits import Split
 from gaug.graph.homophily import measure_homophily
 from gaug.report.page.html import cut
-
-if TYPE_CHECKING:
-    from gaug.report.model_page import FittedModel
 
 # Fewer nodes than this say little about a class.
 _FEW_NODES = 20
 _MOST_NAMED = 8
 _BADLY_CALIBRATED = 0.1
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A classifier with what it was fitted to and what it predicts there.
+
+    Attributes:
+        classifier: The classifier.
+        graph: Its graph.
+        split: The training, validation and test nodes.
+        probabilities: Its predictions on that graph.  [N, C]
+        config: All settings, by group.
+        seconds: How long the fit took.
+        folder: Where it is saved.
+    """
+
+    classifier: NodeClassifier
+    graph: LoadedGraph
+    split: Split
+    probabilities: Tensor
+    config: Mapping[str, Any]
+    seconds: float
+    folder: str
+
+    @property
+    def held_out(self) -> tuple[str, np.ndarray]:
+        """The nodes that judge it: test nodes, or else validation nodes."""
+        part = "test" if self.split.test.numel() else "validation"
+        nodes = self.split.test if part == "test" else self.split.val
+        return part, nodes.numpy()
 
 
 def intended_use(summary: FitSummary, folder: str) -> list[str]:

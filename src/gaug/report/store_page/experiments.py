@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import statistics
@@ -115,9 +116,7 @@ def changed_settings(config: Mapping[str, Any], model: str, method: str) -> dict
     parts: list[tuple[str, dict[str, Any]]] = [
         ("", _different(config.get("model"), _defaults(MODELS, model))),
         ("", _different(config.get("method"), _defaults(METHODS, method))),
-        ("", _different(config.get("training"), TrainingConfig().to_dict())),
-        ("", _different(config.get("data"), DataConfig().to_dict())),
-        ("", _different(config.get("split"), SplitConfig().to_dict())),
+        *(("", _different(config.get(name), part)) for name, part in _plain_defaults().items()),
     ]
     for name, values in (config.get("predictors") or {}).items():
         parts.append((f"{name}.", _different(values, _defaults(PREDICTORS, name))))
@@ -169,6 +168,14 @@ def _chosen(records: Sequence[RunRecord], hidden: Collection[int], settings: dic
     return GIVEN if own else DEFAULT
 
 
+@functools.lru_cache
+def _plain_defaults() -> dict[str, dict[str, Any]]:
+    """The defaults of what does not depend on a name."""
+    parts = {"training": TrainingConfig(), "data": DataConfig(), "split": SplitConfig()}
+    return {name: part.to_dict() for name, part in parts.items()}
+
+
+@functools.lru_cache
 def _defaults(registry: Registry[Any, Any], name: str) -> dict[str, Any]:
     try:
         config: Config = registry.config_type(name)()

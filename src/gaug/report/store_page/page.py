@@ -17,12 +17,13 @@ from gaug.report.store_page.experiment_data import experiment_data, experiment_r
 from gaug.report.store_page.experiments import TRIED, Experiment, group
 from gaug.report.store_page.figures import figure_charts
 from gaug.report.store_page.paper import PaperPart, missing_runs, paper_parts
-from gaug.report.store_page.searches import Search, read_searches, settings_of
+from gaug.report.store_page.search_section import search_section
+from gaug.report.store_page.searches import Search, read_searches
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 
-# Searches that are drawn, and runs whose histories are read.
-_MOST_SEARCHES, _MOST_HISTORIES = 50, 2_000
+# Runs whose histories are read.
+_MOST_HISTORIES = 2_000
 
 
 def store_page(store: Store, command: str | None = None) -> Page:
@@ -50,7 +51,7 @@ def store_page(store: Store, command: str | None = None) -> Page:
         Section("overview", "Overview", _overview(records, experiments, searches)),
         Section("paper", "The paper's tables and figures", _paper(parts, histories, charts)),
         Section("experiments", "Experiments", _experiments(experiments)),
-        Section("searches", "Searches", _searches(searches, charts)),
+        Section("searches", "Searches", search_section(searches, charts)),
         Section("missing", "What is missing", _missing(parts, experiments, searches)),
         Section("software", "Software", _software(records)),
     ]
@@ -181,46 +182,6 @@ def _experiments(experiments: Sequence[Experiment]) -> Html:
             ),
         ]
     )
-
-
-def _searches(searches: Sequence[Search], charts: dict[str, Any]) -> Html:
-    if not searches:
-        return paragraphs("There are no searches on record. 'gaug search' makes one.")
-    parts = []
-    for place, search in enumerate(searches[:_MOST_SEARCHES]):
-        best = search.best
-        body: list[object] = []
-        if best is not None:
-            settings = " ".join(f"{name}={value}" for name, value in settings_of(best).items())
-            body.append(tag("p", f"Best: {best.values[0]:.1f} with ", tag("code", settings), "."))
-        if search.finished:
-            names = [f"search-{place}-{kind}" for kind in ("history", "importances", "parallel")]
-            charts[names[0]] = search.history_chart()
-            body.append(figure(names[0], "Score of each trial", "Scores of the trials in order."))
-            if search.importances:
-                charts[names[1]] = search.importance_chart()
-                body.append(
-                    figure(names[1], "How much each setting matters", "Importance of settings.")
-                )
-            charts[names[2]] = search.parallel_chart()
-            body.append(
-                figure(
-                    names[2],
-                    "Each line is a trial; the best tenth is bold and orange",
-                    "Parallel coordinates of settings and score.",
-                )
-            )
-        states = ((TrialState.PRUNED, "stopped early"), (TrialState.FAIL, "failed"))
-        counts = [f"{search.count(state):,} {words}" for state, words in states]
-        body.append(
-            tag("p", f"Trials: {len(search.trials):,}, {', '.join(counts)}.", class_="note")
-        )
-        score = "" if best is None else f", best {best.values[0]:.1f}"
-        title = f"{cut(search.name, 80)}: {len(search.trials):,} trials{score}"
-        parts.append(tag("details", tag("summary", title), *body, open=place == 0))
-    if len(searches) > _MOST_SEARCHES:
-        parts.append(tag("p", f"{len(searches) - _MOST_SEARCHES:,} older searches are not shown."))
-    return join(parts)
 
 
 def _missing(

@@ -74,7 +74,7 @@ gaug.neighborhood = (() => {
 
   // What is shown.
   let center = -1, shown = [], where = new Map(), hopOf = [], drawn = [], sim = null, view = { x: 0, y: 0, zoom: 1 };
-  let hovered = -1, frame = 0, moved = false, frames = 0;
+  let hovered = -1, frame = 0, moved = false, frames = 0, grabbed = null;
 
   function gather(node) {
     const depth = Number(hops.value), limit = Number(most.value), changed = only.value === "changed";
@@ -166,19 +166,23 @@ gaug.neighborhood = (() => {
     moved = true;
     wake();
   }
-  function paint() {
+  // While many edges move, they are drawn thinner, and not all of those that were kept: wide and
+  // dashed lines take most of the time. At rest everything is drawn.
+  const many = 1500;
+  function paint(rough) {
     pen.clearRect(0, 0, box.width, box.height);
     pen.lineCap = "round";
     const focus = hovered < 0 ? 0 : hovered;
     for (const [state, paintName, width, dash, alpha] of [[0, "kept", 1, [], drawn.length > 3000 ? 0.22 : 0.45], [2, "removed", 2, [5, 4], 0.9], [1, "added", 2, [], 0.9]]) {
-      pen.strokeStyle = paints[paintName]; pen.lineWidth = width; pen.globalAlpha = alpha; pen.setLineDash(dash);
+      pen.strokeStyle = paints[paintName]; pen.lineWidth = rough ? 1 : width; pen.globalAlpha = alpha; pen.setLineDash(dash);
       pen.beginPath();
-      let waiting = 0;
+      let waiting = 0, left = rough && !state ? 2 * many : Infinity;
       for (const edge of drawn) {
         if (edge[2] !== state) continue;
+        if (!left--) break;
         pen.moveTo(sx(sim.x[edge[0]]), sy(sim.y[edge[0]]));
         pen.lineTo(sx(sim.x[edge[1]]), sy(sim.y[edge[1]]));
-        if (++waiting % 64 === 0) { pen.stroke(); pen.beginPath(); }  // long paths are slow
+        if (++waiting % 8 === 0) { pen.stroke(); pen.beginPath(); }  // long paths are slow
       }
       pen.stroke();
     }
@@ -245,8 +249,15 @@ gaug.neighborhood = (() => {
       gaug.layout.step(sim);
       if (!moved) fit();
     }
-    paint();
+    const rough = drawn.length > many && (warm || grabbed !== null);
+    paint(rough);
     if (warm) wake();
+    else if (rough) restLater();
+  }
+  let resting = 0;
+  function restLater() {
+    clearTimeout(resting);
+    resting = setTimeout(wake, 150);
   }
   function wake() { if (!frame && sim) frame = requestAnimationFrame(tick); }
 
@@ -260,7 +271,6 @@ gaug.neighborhood = (() => {
     }
     return best;
   }
-  let grabbed = null;
   canvas.addEventListener("pointerdown", event => {
     canvas.setPointerCapture(event.pointerId);
     grabbed = { x: event.clientX, y: event.clientY, node: nodeAt(event), far: 0 };
@@ -286,6 +296,7 @@ gaug.neighborhood = (() => {
     if (grabbed && grabbed.far < 5 && grabbed.node > 0) show(shown[grabbed.node]);
     if (sim) sim.held = -1;
     grabbed = null;
+    wake();
   });
   canvas.addEventListener("wheel", event => {
     if (!event.ctrlKey && document.activeElement !== canvas) return;
@@ -340,5 +351,5 @@ gaug.neighborhood = (() => {
   measure();
   if (!follow()) show(graph.start, true);
   const spotOf = name => { const i = where.get(exactly(name)); return [sx(sim.x[i]), sy(sim.y[i])]; };
-  return { spotOf, isMoving: () => frame !== 0 };
+  return { spotOf, isMoving: () => frame !== 0, size: () => [shown.length, drawn.length] };
 })();
