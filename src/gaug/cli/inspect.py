@@ -96,7 +96,8 @@ def inspect(
         with writing("picture", picture):
             draw_inspection(found, picture)
     advised = [
-        f"--method {candidate.config.name}" + "".join(f" --set {text}" for text in candidate.changed)
+        f"--method {candidate.config.name}"
+        + "".join(f" --set {text}" for text in candidate.changed)
         for candidate in (found.advice.candidates if found.advice is not None else ())
     ]
     if out is not None:

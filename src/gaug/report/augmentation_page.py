@@ -103,7 +103,7 @@ def _overview(summary: Mapping[str, Any]) -> Html:
         if before is None and after is None:
             continue
         change = None if before is None or after is None else after - before
-        sign = "–" if change is None else f"{change:+,.{digits}f}"
+        sign = "–" if change is None else f"{change:+,.{digits}f}" if change else "0"
         rows.append(
             [words, number(before, digits), number(after, digits), Cell(Html(sign), change)]
         )
