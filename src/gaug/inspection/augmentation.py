@@ -203,33 +203,22 @@ class Augmentation:
 
     def _place(self, u: int, v: int) -> tuple[str, int | None, int | None, float | None]:
         """Action, rank, number of pairs of that action, and score."""
-        key = u * int(self.graph.data.num_nodes) + v
-        for action, scores in (
-            ("added", self.change.added.logits),
-            ("removed", self.change.removed.logits),
-            ("kept", self.edge_scores[self.kept]),
+        count = int(self.graph.data.num_nodes)
+        kept = self.kept
+        for action, pairs, scores in (
+            ("added", self.change.added.pairs, self.change.added.logits),
+            ("removed", self.change.removed.pairs, self.change.removed.logits),
+            ("kept", self.edges[:, kept], self.edge_scores[kept]),
         ):
-            place = self._places[action].get(key)
-            if place is not None:
+            places = (pair_keys(pairs, count) == u * count + v).nonzero()
+            if places.numel():
+                place = int(places[0])
                 score = float(scores[place])
                 rank = place + 1 if action != "kept" else int((scores > score).sum()) + 1
                 return action, rank, scores.numel(), score
         if self.score is None:
             return "not joined", None, None, None
         return "not joined", None, None, float(self.score(torch.tensor([[u], [v]]))[0])
-
-    @functools.cached_property
-    def _places(self) -> dict[str, dict[int, int]]:
-        count = int(self.graph.data.num_nodes)
-        pairs = {
-            "added": self.change.added.pairs,
-            "removed": self.change.removed.pairs,
-            "kept": self.edges[:, self.kept],
-        }
-        return {
-            action: {key: place for place, key in enumerate(pair_keys(found, count).tolist())}
-            for action, found in pairs.items()
-        }
 
     @functools.cached_property
     def _sorted_scores(self) -> np.ndarray:
