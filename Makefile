@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 LOWEST := .venv-lowest
 
-.PHONY: help demo test coverage lowest fuzz check format bench results docs clean
+.PHONY: help demo test coverage lowest fuzz check format bench results docs screenshots clean
 
 help:
 	@echo "make demo      set up and run the demo"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench     speed and memory against a plain PyTorch Geometric script"
 	@echo "make results   fill the pages with the records in docs/results"
 	@echo "make docs      build the documentation site"
+	@echo "make screenshots  the pictures of the pages in README and documentation; needs Chromium"
 	@echo "make clean     remove the environments and caches"
 
 # Set up once; again only when the pins or the package's metadata change.
@@ -71,6 +72,9 @@ results: $(READY)
 docs: $(DOCS_READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "The site is in site/index.html"
+
+screenshots: $(READY)
+	$(BIN)/python -m benchmarks.screenshots
 
 clean:
 	rm -rf $(VENV) $(LOWEST) .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache site

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gaug.edge_predictors.embedding import EmbeddingPredictor as EmbeddingPredictor
     from gaug.errors import GaugError as GaugError
     from gaug.graph.valid import standardize as standardize
+    from gaug.inspection.augmentation import Augmentation as Augmentation
     from gaug.inspection.inspect import Inspection as Inspection
     from gaug.inspection.inspect import inspect as inspect
     from gaug.memory import set_max_memory as set_max_memory
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AdaEdge": "gaug.methods.adaedge.method",
     "AdaEdgeConfig": "gaug.methods.adaedge.config",
+    "Augmentation": "gaug.inspection.augmentation",
     "AugmentedRun": "gaug.training.hooks",
     "AutoResult": "gaug.choosing.auto",
     "BGCN": "gaug.methods.bgcn.method",

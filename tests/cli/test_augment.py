@@ -22,6 +22,8 @@ FILES = [
     "labels.csv",
     "nodes.csv",
     "removed.csv",
+    "report.html",
+    "scores.npz",
     "scores.png",
     "summary.json",
 ]

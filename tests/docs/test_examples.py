@@ -42,14 +42,17 @@ def command_lines(body: str) -> list[str]:
     return [line.split("  #")[0].strip() for line in lines if line]
 
 
-def fits_before(command: str) -> list[str]:
-    """The commands of the same block that make the model which this one uses."""
-    if not command.startswith("gaug predict "):
-        return []
+#: The commands that make what another one uses.
+MAKERS = {"predict": ("fit",), "explain": ("augment",), "report": ("augment", "train")}
+
+
+def made_before(command: str) -> list[str]:
+    """The commands of the same block that make what this one uses."""
+    makers = tuple(f"gaug {name} " for name in MAKERS.get(command.split()[1], ()))
     for _, body in blocks("bash"):
         lines = command_lines(body)
-        if command in lines:
-            return [line for line in lines[: lines.index(command)] if line.startswith("gaug fit ")]
+        if makers and command in lines:
+            return [line for line in lines[: lines.index(command)] if line.startswith(makers)]
     return []
 
 
@@ -84,7 +87,7 @@ def test_each_printed_command_succeeds(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for line in [*fits_before(command), command]:
+    for line in [*made_before(command), command]:
         arguments = shlex.split(line)
         # Fewer runs and epochs show as well that the command works.
         if arguments[1] in ("train", "search", "reproduce", "inspect"):

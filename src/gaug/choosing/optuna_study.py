@@ -20,7 +20,7 @@ from optuna.distributions import (
     IntDistribution,
 )
 from optuna.exceptions import UpdateFinishedTrialError
-from optuna.trial import TrialState
+from optuna.trial import FrozenTrial, TrialState
 
 from gaug.choosing.shared_trials import BATCH, SharedTrials, trial_index
 from gaug.choosing.trial import Trial
@@ -81,18 +81,7 @@ class OptunaStudy(SharedTrials):
     def importances(self) -> dict[str, float]:
         """Importance of each setting for the score, adding up to 1; empty if unknown."""
         taken = {i: t for i, t in self._by_index().items() if i < self.trials}
-        done = [t for t in taken.values() if t.state == TrialState.COMPLETE]
-        if len({t.value for t in done}) < 2:
-            return {}
-        view = optuna.create_study(direction="maximize")
-        view.add_trials(done)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it is experimental, or that trials are few
-            evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-            try:
-                return dict(optuna.importance.get_param_importances(view, evaluator=evaluator))
-            except (ValueError, RuntimeError):  # too few different trials
-                return {}
+        return setting_importances(list(taken.values()))
 
     def _view(self, before: int) -> optuna.Study:
         """The trials with an index below ``before``, in order, as a separate study."""
@@ -126,6 +115,26 @@ class Finalists(SharedTrials):
     def settings_of(self, index: int) -> dict[str, Any]:
         """The settings of the trial at this place."""
         return dict(self.best[index].settings)
+
+
+def setting_importances(trials: Sequence[FrozenTrial]) -> dict[str, float]:
+    """Importance of each setting for the score, adding up to 1; empty if unknown.
+
+    Args:
+        trials: Trials of one study; those that were not completed do not count.
+    """
+    done = [t for t in trials if t.state == TrialState.COMPLETE]
+    if len({t.value for t in done}) < 2:
+        return {}
+    view = optuna.create_study(direction="maximize")
+    view.add_trials(done)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is experimental, or that trials are few
+        evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+        try:
+            return dict(optuna.importance.get_param_importances(view, evaluator=evaluator))
+        except (ValueError, RuntimeError):  # too few different trials
+            return {}
 
 
 def _distribution(values: Searched, example: Any) -> BaseDistribution:

@@ -28,6 +28,8 @@ FORMAT_VERSION = 1
 
 DESCRIPTION = "model.json"
 TENSORS = "weights.safetensors"
+#: The page that 'gaug fit' writes beside them.
+PAGE = "report.html"
 
 
 def check_target(folder: Path) -> None:
@@ -37,7 +39,7 @@ def check_target(folder: Path) -> None:
     others = sorted(
         path.name
         for path in (folder.iterdir() if folder.is_dir() else ())
-        if path.name not in (DESCRIPTION, TENSORS)
+        if path.name not in (DESCRIPTION, TENSORS, PAGE)
     )
     if others:
         raise DataError(

@@ -21,8 +21,6 @@ from gaug.training.config import TrainingConfig
 if TYPE_CHECKING:
     from gaug.runs.plan import Plan
 
-# Number of random pairs whose scores the picture shows next to those of the edges.
-_SHOWN_PAIRS = 10_000
 # Report ties above this share of equal scores.
 _MANY_TIES = 0.1
 
@@ -61,19 +59,16 @@ def augment(
     plan = options.make_plan(source, data_root, method="gaug-m", settings=settings, seed=seed)
     options.refuse_control(plan)
     _refuse_settings_without_use(plan)
-    import torch
-
     from gaug.cli.progress import run_progress
-    from gaug.cli.writing import writing
+    from gaug.cli.writing import this_command, writing
     from gaug.data.opening import open_graph
-    from gaug.edge_predictors.evaluation import random_pairs
-    from gaug.graph.edges import undirected_pairs
+    from gaug.inspection.augmentation import Augmentation
     from gaug.memory import check_fits
     from gaug.methods.gaug_m.method import GAugM
     from gaug.methods.run_memory import ranking_memory
     from gaug.models.base import as_features
     from gaug.provenance import software_versions
-    from gaug.report.augmentation import check_folder, write_augmentation
+    from gaug.report.augmentation import PAGE, check_folder, write_augmentation
     from gaug.training.graph_size import GraphSize
 
     check_folder(out, force=force)
@@ -100,12 +95,6 @@ def augment(
         print(f"gaug: {fitted.predictor.flaw_}", file=sys.stderr)
     with run_progress(f"{name}: all pairs", 100, quiet=quiet, unit="%") as move:
         found = method.find_change(data, on_share=lambda share: move(100 * share))
-    better = found.change.apply(loaded.data)
-    others = random_pairs(int(data.num_nodes), _SHOWN_PAIRS, torch.Generator().manual_seed(seed))
-    scores = {
-        "random pairs": method.edge_logits(data, others),
-        "edges": method.edge_logits(data, undirected_pairs(data.edge_index)),
-    }
     title = f"{name}, predictor {method.config.predictor}"
     made_by = {
         "graph": name,
@@ -115,17 +104,16 @@ def augment(
         "seed": seed,
         "versions": software_versions(),
     }
+    done = Augmentation.of(loaded, method, scored=data, change=found, made_by=made_by)
     with writing("folder", out):
-        summary = write_augmentation(
-            out, loaded, better, found, scores, made_by, title, force=force
-        )
+        summary = write_augmentation(out, done, title, force=force, command=this_command())
     if as_json:
         print(json.dumps({"out": str(out), **summary}))
     else:
-        _print(summary, out)
+        _print(summary, out, PAGE)
 
 
-def _print(summary: dict[str, Any], out: Path) -> None:
+def _print(summary: dict[str, Any], out: Path, page: str) -> None:
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False)
     table.add_column("")
@@ -147,7 +135,7 @@ def _print(summary: dict[str, Any], out: Path) -> None:
                 f"  {tied:,} of them have the same score, the last one that counted; a hash of"
                 " the pair breaks ties. This predictor may know too little about this graph."
             )
-    console.print(f"Written to {out}", markup=False, soft_wrap=True)
+    console.print(f"Written to {out}; open {out / page}", markup=False, soft_wrap=True)
 
 
 def _text(value: float | None) -> str:

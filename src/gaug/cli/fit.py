@@ -79,12 +79,14 @@ def fit(
     options.check_checkpoint_minutes(checkpoint_minutes)
     if store is not None and method != choosing.AUTO:
         raise ConfigError("--store goes with --method auto, whose trials are recorded.")
-    from gaug.classifier.files import DESCRIPTION, check_target
+    from gaug.classifier.files import DESCRIPTION, PAGE, check_target
     from gaug.cli.graphs import read_graph
     from gaug.cli.progress import run_progress
-    from gaug.cli.writing import writing
+    from gaug.cli.writing import this_command, write_text, writing
     from gaug.errors import DataError
     from gaug.memory import Room
+    from gaug.report.model_facts import FittedModel
+    from gaug.report.model_page import model_page
     from gaug.runs.executors import local_executor
     from gaug.runs.graphs import Graphs
     from gaug.runs.memory import check_run
@@ -147,6 +149,11 @@ def fit(
     seconds = time.perf_counter() - begun
     with writing("folder", out):
         fitted.save(out)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the fit has told what was changed
+        predicted = fitted.predict_proba(data, info=info)
+    known = FittedModel(fitted, loaded, nodes_of, predicted, plan.config, seconds, str(out))
+    write_text(model_page(known, this_command()).render(), out / PAGE)
     found = fitted.summary
     summary: dict[str, Any] = {
         "out": str(out),
@@ -167,7 +174,7 @@ def fit(
     if as_json:
         print(json.dumps(summary))
     else:
-        _print(summary, out)
+        _print(summary, out, PAGE)
 
 
 def _with_split(plan: Plan, loaded: LoadedGraph) -> Plan:
@@ -185,7 +192,7 @@ def _with_split(plan: Plan, loaded: LoadedGraph) -> Plan:
     return dataclasses.replace(plan, split=Split.of_masks(masked, name))
 
 
-def _print(summary: dict[str, Any], out: Path) -> None:
+def _print(summary: dict[str, Any], out: Path, page: str) -> None:
     console = Console(soft_wrap=True, highlight=False)
     console.print(
         f"{summary['graph']}, {summary['model']}, method {summary['method']},"
@@ -196,7 +203,10 @@ def _print(summary: dict[str, Any], out: Path) -> None:
     for title, part in (("test micro-F1      ", "test"), ("validation micro-F1", "val")):
         if summary[f"{part}_score"] is not None:
             console.print(f"  {title}  {summary[f'{part}_score']:.1f}")
-    console.print(f"Written to {out}; 'gaug predict {out} GRAPH' uses it.", markup=False)
+    console.print(
+        f"Written to {out}; 'gaug predict {out} GRAPH' uses it, {out / page} describes it.",
+        markup=False,
+    )
 
 
 @contextlib.contextmanager

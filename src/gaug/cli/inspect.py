@@ -19,6 +19,10 @@ def inspect(
     picture: Annotated[
         Path | None, typer.Option(help="Also draw a picture: .png, .svg or .pdf.")
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write a web page: a single .html file.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing page.")] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Train nothing; report only sizes, degrees and classes.")
     ] = False,
@@ -51,6 +55,8 @@ def inspect(
     options.check_runs(runs)
     if picture is not None:
         options.check_picture(picture)
+    if out is not None:
+        options.check_page(out, force=force)
     source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     plan = options.make_plan(
         source,
@@ -67,9 +73,10 @@ def inspect(
             " models: leave it out, or give it to 'gaug train'."
         )
     from gaug.cli.progress import run_progress
-    from gaug.cli.writing import writing
+    from gaug.cli.writing import this_command, write_text, writing
     from gaug.inspection.inspect import NUM_MODELS, inspect_plan
     from gaug.report.inspection import draw_inspection, inspection_lines
+    from gaug.report.inspection_page import inspection_page
     from gaug.runs.graphs import Graphs
     from gaug.runs.store import Store
 
@@ -88,14 +95,23 @@ def inspect(
     if picture is not None:
         with writing("picture", picture):
             draw_inspection(found, picture)
+    advised = [
+        f"--method {candidate.config.name}"
+        + "".join(f" --set {text}" for text in candidate.changed)
+        for candidate in (found.advice.candidates if found.advice is not None else ())
+    ]
+    if out is not None:
+        to_try = [f"gaug train {found.graph} {options_of}" for options_of in advised]
+        write_text(inspection_page(found, to_try, this_command()).render(), out)
     if as_json:
         print(json.dumps(found.to_dict()))
         return
     console = Console(soft_wrap=True, highlight=False)
     for line in inspection_lines(found):
         console.print(line, markup=False)
-    for candidate in found.advice.candidates if found.advice is not None else ():
-        settings_of = "".join(f" --set {text}" for text in candidate.changed)
-        console.print(f"  try --method {candidate.config.name}{settings_of}", markup=False)
+    for options_of in advised:
+        console.print(f"  try {options_of}", markup=False)
     if picture is not None:
         console.print(f"Picture: {picture}", markup=False)
+    if out is not None:
+        console.print(f"Page: {out}", markup=False)

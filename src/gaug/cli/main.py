@@ -12,10 +12,12 @@ from gaug.cli import options
 from gaug.cli.augment import augment
 from gaug.cli.datasets import datasets_app
 from gaug.cli.demo import demo
+from gaug.cli.explain import explain
 from gaug.cli.fit import fit
 from gaug.cli.inspect import inspect
 from gaug.cli.predict import predict
 from gaug.cli.remedies import with_remedy
+from gaug.cli.report import report
 from gaug.cli.reproduce import reproduce
 from gaug.cli.search import search
 from gaug.cli.settings import settings
@@ -33,12 +35,14 @@ app.command()(demo)
 app.add_typer(datasets_app, name="datasets")
 app.command()(inspect)
 app.command()(augment)
+app.command()(explain)
 app.command()(train)
 app.command()(search)
 app.command()(fit)
 app.command()(predict)
 app.command()(settings)
 app.command()(reproduce)
+app.command()(report)
 
 
 def _print_version(value: bool) -> None:

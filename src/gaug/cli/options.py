@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaug.drawing.suffixes import PICTURE_SUFFIXES
-from gaug.errors import ConfigError
+from gaug.errors import ConfigError, DataError
 from gaug.memory import max_memory, set_max_memory
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
@@ -330,6 +330,16 @@ def check_picture(out: Path) -> None:
     """Raise if a picture cannot be written in this format."""
     if out.suffix not in PICTURE_SUFFIXES:
         raise ConfigError(f"The picture must be .png, .svg or .pdf, got {str(out)!r}.")
+
+
+def check_page(out: Path, *, force: bool) -> None:
+    """Raise if a page cannot be written there."""
+    if out.suffix not in (".html", ".htm"):
+        raise ConfigError(f"The page must be .html, got {str(out)!r}.")
+    if out.is_dir():
+        raise ConfigError(f"{out} is a folder. Give a file to write.")
+    if out.exists() and not force:
+        raise DataError(f"There is already a file {out}. Use another name, or --force.")
 
 
 def sensible_workers(workers: int | None, runs: int) -> int:

@@ -1,4 +1,4 @@
-"""The output of 'gaug augment': files, a summary, and a picture of the scores."""
+"""The output of 'gaug augment': files, a summary, a picture of the scores, and a page."""
 
 from __future__ import annotations
 
@@ -21,14 +21,19 @@ from gaug.data.loaded import LoadedGraph
 from gaug.errors import DataError
 from gaug.graph.homophily import edge_homophily
 from gaug.graph.matrices import to_scipy
+from gaug.inspection.augmentation import Augmentation
+from gaug.inspection.augmentation_files import GRAPH, SCORES, SUMMARY
 from gaug.methods.gaug_m.method import ScoredChange
+from gaug.report.augmentation_page import augmentation_page
+from gaug.report.page.charts import bins
 
 _ADDED, _REMOVED = "#0060c0", "#c04000"
 _BESIDE = ("#aaaaaa", "#e69f00")
-_BINS = 60
 
+#: The page in a folder of results.
+PAGE = "report.html"
 #: Files written by `write_augmentation`.
-FILES = (*GRAPH_FILES, "added.csv", "removed.csv", "graph.pt", "summary.json", "scores.png")
+FILES = (*GRAPH_FILES, "added.csv", "removed.csv", GRAPH, SUMMARY, SCORES, "scores.png", PAGE)
 
 
 def summarize_change(data: Data, better: Data, found: ScoredChange) -> dict[str, Any]:
@@ -58,39 +63,35 @@ def summarize_change(data: Data, better: Data, found: ScoredChange) -> dict[str,
 
 def write_augmentation(
     folder: Path,
-    graph: LoadedGraph,
-    better: Data,
-    found: ScoredChange,
-    scores: Mapping[str, Tensor],
-    made_by: Mapping[str, Any],
+    done: Augmentation,
     title: str,
     *,
     force: bool = False,
+    command: str | None = None,
 ) -> dict[str, Any]:
     """Write the augmented graph and its changes; the folder is written atomically.
 
     It holds the augmented graph as ``edges.csv``, ``nodes.csv``, ``features.npz``, ``labels.csv``
     and ``split.csv``, so the folder can be read again as a graph; ``added.csv`` and ``removed.csv``
-    with scores; ``summary.json`` and ``scores.png``; and ``graph.pt``, with the added and removed
-    edges, which is read by ``Data.from_dict(torch.load("graph.pt", weights_only=True))``. Nodes
-    have the user's ids.
+    with scores; ``summary.json`` and ``scores.png``; ``scores.npz`` with the scores of all original
+    edges and of random pairs, which `gaug.Augmentation.read` takes; ``report.html``, the page; and
+    ``graph.pt``, with the added and removed edges, which is read by
+    ``Data.from_dict(torch.load("graph.pt", weights_only=True))``. Nodes have the user's ids.
 
     Args:
         folder: Output folder; must not exist or must be empty, unless forced.
-        graph: The original graph.
-        better: The augmented graph.
-        found: The changes, with scores.
-        scores: Scores of other pairs to show next to them, by name.
-        made_by: Graph, settings, seed and versions, for the summary.
+        done: The augmentation.
         title: Title of the picture.
         force: Whether to replace an earlier result in the folder.
+        command: The command that made it, for the page.
 
     Returns:
         The summary.
     """
     folder = folder.resolve()  # "." cannot be replaced
     check_folder(folder, force=force)
-    summary = {"made_by": dict(made_by), **summarize_change(graph.data, better, found)}
+    graph, better, found = done.graph, done.better, done.change
+    summary = {"made_by": dict(done.made_by), **summarize_change(graph.data, better, found)}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
         new = Path(scratch) / "new"
@@ -104,9 +105,13 @@ def write_augmentation(
             for name, ranked in (("added", found.added), ("removed", found.removed))
             for part, value in (("edges", ranked.pairs), ("logits", ranked.logits))
         }
-        torch.save(better.to_dict() | changes | _names(graph), new / "graph.pt")
-        (new / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-        draw_scores(new / "scores.png", found, scores, title)
+        torch.save(better.to_dict() | changes | _names(graph), new / GRAPH)
+        (new / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+        done.write_scores(new / SCORES)
+        beside = {"random pairs": done.random_scores, "edges": done.edge_scores}
+        draw_scores(new / "scores.png", found, beside, title)
+        page = augmentation_page(done, summary, command)
+        (new / PAGE).write_text(page.render(), encoding="utf-8")
         if folder.exists():
             folder.rename(Path(scratch) / "old")
         new.rename(folder)
@@ -150,13 +155,13 @@ def draw_scores(path: Path, found: ScoredChange, scores: Mapping[str, Tensor], t
         "removed": (found.removed.logits, _REMOVED, 1.0),
     }
     shown = [values.double().numpy() for values, _, _ in parts.values() if values.numel()]
-    bins = _bins(np.concatenate(shown)) if shown else np.array([0.0, 1.0])
+    edges = bins(np.concatenate(shown)) if shown else np.array([0.0, 1.0])
     canvas, axis = plt.subplots(figsize=(7, 4), layout="constrained")
     for name, (values, color, alpha) in parts.items():
         if values.numel():
             axis.hist(
                 values.double().numpy(),
-                bins=bins.tolist(),
+                bins=edges.tolist(),
                 histtype="stepfilled" if name in scores else "step",
                 color=color,
                 alpha=alpha,
@@ -174,13 +179,3 @@ def draw_scores(path: Path, found: ScoredChange, scores: Mapping[str, Tensor], t
         canvas.savefig(path, dpi=120)
     finally:
         plt.close(canvas)
-
-
-def _bins(values: np.ndarray) -> np.ndarray:
-    """Edges of equal bins; a single bin if the values hardly differ."""
-    finite = values[np.isfinite(values)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    if high - low <= 1e-6 * max(abs(low), abs(high)):
-        width = max(abs(low), 1.0)
-        return np.array([low - width / 2, low + width / 2])
-    return np.linspace(low, high, _BINS + 1)

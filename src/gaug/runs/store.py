@@ -14,7 +14,7 @@ import platformdirs
 import sqlalchemy
 from sqlalchemy import Connection, event, select, update
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from gaug.errors import StoreError, reason_of
 from gaug.runs.record import Base, RunRecord
@@ -51,13 +51,19 @@ class Store:
 
     Args:
         url: Where the records are; by default see `default_store_url`.
+        create: Whether to make the file of a new store.
 
     Raises:
         StoreError: If the store cannot be opened, is not a store, or is of a newer version.
     """
 
-    def __init__(self, url: str | None = None) -> None:
+    def __init__(self, url: str | None = None, *, create: bool = True) -> None:
         given = url or default_store_url()
+        if not create and "://" not in given and not Path(given).expanduser().is_file():
+            raise StoreError(
+                f"There is no store {given} yet: 'gaug train' and others record runs there.",
+                topic="store",
+            )
         self._engine = _make_engine(given)
         secret = self._engine.url.password is not None
         #: Where the records are, without a password.
@@ -123,6 +129,38 @@ class Store:
             records = list(session.scalars(select(RunRecord).order_by(RunRecord.id)))
             session.expunge_all()
             return records
+
+    def outlines(self) -> list[RunRecord]:
+        """Every record in the order of writing, without history and packed predictions.
+
+        Reading thousands of runs with these would take long.
+        """
+        left_out = (defer(RunRecord.history), defer(RunRecord.test_predictions))
+        query = select(RunRecord).options(*left_out).order_by(RunRecord.id)
+        with self._guarded("read"), Session(self._engine) as session:
+            records = list(session.scalars(query))
+            session.expunge_all()
+            return records
+
+    def ids_with_hidden_test(self) -> set[int]:
+        """Ids of the runs that were trained with hidden test labels."""
+        query = select(RunRecord.id).where(RunRecord.test_predictions.is_not(None))
+        with self._guarded("read"), Session(self._engine) as session:
+            return set(session.scalars(query))
+
+    def histories(self, most: int) -> dict[int, list[dict[str, float]]]:
+        """Histories of runs by id, the newest ones first, at most so many."""
+        # No history is a null of SQL or of JSON, depending on how it was written.
+        length = sqlalchemy.func.length(sqlalchemy.cast(RunRecord.history, sqlalchemy.Text))
+        query = select(RunRecord.id, RunRecord.history).where(length > len("null"))
+        query = query.order_by(RunRecord.id.desc()).limit(most)
+        with self._guarded("read"), Session(self._engine) as session:
+            return {number: history for number, history in session.execute(query) if history}
+
+    def has_table(self, name: str) -> bool:
+        """Whether its database has a table of this name."""
+        with self._guarded("read"):
+            return bool(sqlalchemy.inspect(self._engine).has_table(name))
 
     def close(self) -> None:
         """Close the database."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -127,7 +128,11 @@ def _load(path: Path) -> dict[str, Any]:
             raise DataError(f"{path} holds compressed parts, which torch.save does not write.")
         # Leaving the block forbids what it allowed, also what PyTorch Geometric needs itself.
         allowed = torch.serialization.get_safe_globals()
-        with torch.serialization.safe_globals([kind for kind in _SAFE if kind not in allowed]):
+        with (
+            torch.serialization.safe_globals([kind for kind in _SAFE if kind not in allowed]),
+            warnings.catch_warnings(),
+        ):
+            warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
             loaded = torch.load(path, map_location="cpu", weights_only=True)
         values = loaded.to_dict() if isinstance(loaded, Data) else loaded
     except DataError:

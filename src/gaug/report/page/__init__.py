@@ -1,0 +1,1 @@
+"""One self-contained web page: escaped, styled, and under a strict content security policy."""

@@ -1,0 +1,219 @@
+"""The paper's tables and figures from the records of a store, with the paper's values beside.
+
+Cells are filled without opening a graph: by the names of graph, model and method, and by settings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gaug.data.config import DataConfig, SplitConfig
+from gaug.drawing.table import Code, Field, Table
+from gaug.edge_predictors.registry import PREDICTORS
+from gaug.errors import ConfigError, GaugError
+from gaug.methods.registry import METHODS
+from gaug.models.registry import MODELS
+from gaug.report.store_page.experiments import CHOSEN, TRIED, Experiment, changed_settings
+from gaug.runs.graphs import Graphs
+from gaug.runs.record import RunRecord
+from gaug.runs.summary import mean_and_spread
+from gaug.studies.registry import STUDIES
+from gaug.studies.scope import StudyOptions
+from gaug.studies.study import Cell, CellResult, Study
+
+_NOTE = (
+    "Of several experiments for one cell, those count whose settings a search chose, and of these"
+    " the one with the best validation score."
+)
+# A control, no method.
+_RANDOM = "random"
+
+
+@dataclass(frozen=True)
+class PaperPart:
+    """A table or figure of the paper with what the store has of it.
+
+    Attributes:
+        name: Its name on the command line.
+        title: Its title.
+        results: Its cells with their runs.
+        table: Its numbers; None if there are none, or if they need the graph.
+    """
+
+    name: str
+    title: str
+    results: Sequence[CellResult]
+    table: Table | None
+
+    @property
+    def filled(self) -> int:
+        """Number of cells with runs."""
+        return sum(bool(result.records) for result in self.results)
+
+
+def paper_parts(experiments: Sequence[Experiment]) -> list[PaperPart]:
+    """Every table and figure of the paper, in its order."""
+    return [_part(name, experiments) for name in STUDIES]
+
+
+def _part(name: str, experiments: Sequence[Experiment]) -> PaperPart:
+    entry = STUDIES[name]
+    study = entry.load()
+    if name == "figure1":
+        results = _by_identity(study, experiments)
+    else:
+        tried = [
+            _by_settings(study, StudyOptions(settings=source), experiments)
+            for source in (
+                entry.scope.settings if "search" not in entry.scope.settings else (None,)
+            )
+        ]
+        results = max(tried, key=lambda found: sum(bool(one.records) for one in found))
+    table = None
+    # Other numbers than scores need the graph, which is at hand only if it is embedded.
+    from_scores = type(study).outcomes is Study.outcomes or name == "figure1"
+    if any(one.records for one in results) and from_scores:
+        table = study.table(study.outcomes(results, Graphs(), StudyOptions()))
+        details = _settings_table(results) if name in ("table2", "table5") else []
+        table = dataclasses.replace(table, details=details)
+        if details:
+            table = table.with_note(_NOTE)
+    title = study.title if name != "figure1" else "Figure 1"
+    return PaperPart(name, title, results, table)
+
+
+def _by_identity(study: Study, experiments: Sequence[Experiment]) -> list[CellResult]:
+    """The cells of a study of an embedded graph, by the exact identity of each run."""
+    known = {
+        record.identity: record
+        for one in experiments
+        if one.first.graph == "karate"
+        for record in one.records
+    }
+    if not known:
+        return []
+    graphs, found = Graphs(), []
+    for cell in study.cells(StudyOptions()):
+        try:
+            placed = graphs.place(cell.plan)
+        except GaugError:
+            continue
+        records = [known[key] for key in map(placed.identity, cell.runs) if key in known]
+        found.append(CellResult(cell, records))
+    return found
+
+
+def _by_settings(
+    study: Study, options: StudyOptions, experiments: Sequence[Experiment]
+) -> list[CellResult]:
+    kinds: dict[tuple[str, str, str], list[Experiment]] = {}
+    for one in experiments:
+        kinds.setdefault((one.first.graph, one.first.model, one.first.method), []).append(one)
+    found = []
+    try:
+        cells = study.cells(options)
+    except ConfigError:  # no published settings for some cell
+        return []
+    for cell in cells:
+        graph = getattr(cell.plan.graph, "name", "")
+        alike = kinds.get((graph, cell.plan.model.name, cell.plan.method.name), [])
+        best = _best(cell, alike)
+        records = [] if best is None else [one for one in best.records if one.run in cell.runs]
+        scored = [record for record in records if record.test_score is not None]
+        settings = {} if best is None else best.settings
+        trials = sum(one.chosen in (CHOSEN, TRIED) for one in alike)
+        found.append(CellResult(cell, scored, settings, trials if cell.stages else 0))
+    return found
+
+
+def _best(cell: Cell, alike: Sequence[Experiment]) -> Experiment | None:
+    """The experiment that fills a cell."""
+    wanted = changed_settings(cell.plan.config, cell.plan.model.name, cell.plan.method.name)
+    searched = {
+        name for stage in cell.stages for part in (stage.values, *stage.over) for name in part
+    }
+    free = searched | ({"predictor"} if cell.stages else set())
+    candidates = [
+        one
+        for one in alike
+        if one.tests
+        and _settled(one.settings, free) == _settled(wanted, free)
+        and not (cell.stages and _is_control(one))
+    ]
+    return max(
+        candidates,
+        key=lambda one: (one.chosen == CHOSEN, len(one.tests) > 1, one.val_mean),
+        default=None,
+    )
+
+
+def _settled(settings: Mapping[str, Any], free: set[str]) -> dict[str, Any]:
+    """The settings that must be the same: not those of graph and split, and none that is free."""
+    others = {
+        field.name for part in (DataConfig, SplitConfig) for field in dataclasses.fields(part)
+    }
+    return {
+        name: value
+        for name, value in settings.items()
+        if name not in others and name not in free and not (free and "." in name)
+    }
+
+
+def _is_control(one: Experiment) -> bool:
+    for name in (one.first.config or {}).get("predictors") or {}:
+        try:
+            if name == _RANDOM or PREDICTORS.config_type(name).looks_at_labels:
+                return True
+        except ConfigError:
+            continue
+    return False
+
+
+def _settings_table(results: Sequence[CellResult]) -> list[Table]:
+    rows: list[list[Field]] = []
+    for result in results:
+        if not result.records:
+            continue
+        first = result.records[0]
+        text = " ".join(f"{name}={value}" for name, value in result.settings.items())
+        how = f"of {result.trials} tried" if result.trials else "given"
+        rows.append(
+            [
+                first.graph,
+                MODELS.title(first.model),
+                METHODS.title(first.method),
+                Code(text) if text else "defaults",
+                how if text else "",
+                Path(first.split).name,
+                len(result.records),
+                mean_and_spread(result.val_scores) if result.val_scores else None,
+            ]
+        )
+    header = ["graph", "model", "method", "settings", "chosen", "split", "runs", "validation"]
+    return [Table("Settings of these cells", header, rows)] if rows else []
+
+
+def missing_runs(part: PaperPart) -> str:
+    """What a table or figure lacks, in a few words; empty if nothing."""
+    total = len(part.results)
+    if not part.filled:
+        return "nothing is on record"
+    short = [one for one in part.results if 0 < len(one.records) < len(one.cell.runs)]
+    words = []
+    if part.filled < total:
+        words.append(f"{total - part.filled:,} of {total:,} cells have no runs")
+    if short:
+        runs = statistics.fmean(len(one.records) for one in short)
+        have = "cell has" if len(short) == 1 else "cells have"
+        words.append(f"{len(short):,} {have} fewer runs than asked for ({runs:.0f} on average)")
+    return "; ".join(words)
+
+
+def records_of(part: PaperPart) -> list[RunRecord]:
+    """All runs that a table or figure uses."""
+    return [record for result in part.results for record in result.records]

@@ -1,0 +1,146 @@
+"""The searches of a store, from the Optuna studies in its database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import optuna
+from optuna.trial import FrozenTrial, TrialState
+
+from gaug.choosing.optuna_study import setting_importances
+from gaug.choosing.shared_trials import open_storage
+from gaug.report.page.charts import rows, xy
+from gaug.runs.store import Store
+
+#: Trials that are drawn of one search.
+MOST_TRIALS = 500
+# The table that Optuna keeps its studies in.
+_TABLE = "studies"
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search with its trials.
+
+    Attributes:
+        name: Name of its study.
+        trials: Its trials in the order of proposals.
+        importances: Importance of each setting, adding up to 1.
+    """
+
+    name: str
+    trials: Sequence[FrozenTrial]
+    importances: dict[str, float]
+
+    @property
+    def finished(self) -> list[FrozenTrial]:
+        """Trials with a score."""
+        return [trial for trial in self.trials if trial.values]
+
+    @property
+    def best(self) -> FrozenTrial | None:
+        """The completed trial with the best score."""
+        done = [trial for trial in self.finished if trial.state == TrialState.COMPLETE]
+        return max(done, key=lambda trial: _score(trial), default=None)
+
+    def count(self, state: TrialState) -> int:
+        """Number of trials in a state."""
+        return sum(trial.state == state for trial in self.trials)
+
+    def history_chart(self) -> dict[str, Any]:
+        """The score of each trial, and the best so far."""
+        done = [trial for trial in self.finished if trial.state == TrialState.COMPLETE]
+        pruned = [trial for trial in self.finished if trial.state == TrialState.PRUNED]
+        best: list[float] = []
+        for trial in done:
+            best.append(max(_score(trial), best[-1] if best else float("-inf")))
+        series = [
+            {"name": "best so far", "kind": "line", "color": "c4", **_points(done, best)},
+            {"name": "trial", "kind": "points", "color": "c0", **_points(done)},
+            {
+                "name": "stopped early",
+                "kind": "points",
+                "shape": "square",
+                "color": "other",
+                **_points(pruned),
+            },
+        ]
+        return xy(
+            [one for one in series if one["x"]],
+            {"title": "trial"},
+            {"title": "validation micro-F1, %"},
+        )
+
+    def importance_chart(self) -> dict[str, Any]:
+        """The importance of each setting."""
+        parts = [
+            {"name": name, "value": round(value, 4), "text": f"{value:.0%}"}
+            for name, value in sorted(self.importances.items(), key=lambda item: -item[1])
+        ]
+        return rows(parts, {"title": "importance", "low": 0, "percent": True})
+
+    def parallel_chart(self) -> dict[str, Any]:
+        """Parallel coordinates: one axis per setting, and the score."""
+        names = list(dict.fromkeys(name for trial in self.finished for name in settings_of(trial)))
+        axes: list[dict[str, Any]] = []
+        for name in names:
+            values = [settings_of(trial).get(name) for trial in self.finished]
+            values = [value for value in values if value is not None]
+            plain = all(type(value) in (int, float) for value in values)
+            axis: dict[str, Any] = {"name": name}
+            if not plain:
+                axis["values"] = sorted({str(value) for value in values})
+            axes.append(axis)
+        lines = []
+        for trial in self.finished:
+            settings = settings_of(trial)
+            at = [_on_axis(settings.get(axis["name"]), axis) for axis in axes]
+            score = round(_score(trial), 2)
+            words = " ".join(f"{name}={_short(value)}" for name, value in settings.items())
+            lines.append({"at": [*at, score], "score": score, "name": f"{score}\n{words}"})
+        return {"kind": "parallel", "axes": [*axes, {"name": "score"}], "lines": lines}
+
+
+def read_searches(store: Store) -> list[Search]:
+    """The searches of a store, newest first; its database is not changed if there are none."""
+    if not store.has_table(_TABLE):
+        return []
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    storage = open_storage(store)
+    found = []
+    for study in reversed(storage.get_all_studies()):
+        trials = storage.get_all_trials(study._study_id, deepcopy=False)
+        own = [trial for trial in trials if "index" in trial.user_attrs]
+        own.sort(key=lambda trial: int(trial.user_attrs["index"]))
+        if own:
+            importances = setting_importances(own)
+            found.append(Search(study.study_name, own[:MOST_TRIALS], importances))
+    if isinstance(storage, optuna.storages.RDBStorage):
+        storage.engine.dispose()
+    return found
+
+
+def settings_of(trial: FrozenTrial) -> dict[str, Any]:
+    """The settings of a trial."""
+    given = trial.user_attrs.get("settings")
+    return dict(given) if isinstance(given, dict) else dict(trial.params)
+
+
+def _score(trial: FrozenTrial) -> float:
+    return float(trial.values[0])
+
+
+def _points(trials: Sequence[FrozenTrial], values: Sequence[float] | None = None) -> dict[str, Any]:
+    numbers = [int(trial.user_attrs["index"]) + 1 for trial in trials]
+    shown = [_score(trial) for trial in trials] if values is None else values
+    return {"x": numbers, "y": [round(value, 2) for value in shown]}
+
+
+def _on_axis(value: Any, axis: dict[str, Any]) -> Any:
+    return str(value) if value is not None and "values" in axis else value
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
