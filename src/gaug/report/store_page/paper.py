@@ -1,6 +1,7 @@
 """The paper's tables and figures from the records of a store, with the paper's values beside.
 
-Cells are filled without opening a graph: by the names of graph, model and method, and by settings.
+Cells are filled by the names of graph, model and method, and by settings; those of a study with
+splits of its own by these, too, if the graph is at hand.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gaug.data.config import DataConfig, SplitConfig
+from gaug.data.splits import Split
 from gaug.drawing.table import Code, Field, Table
 from gaug.edge_predictors.registry import PREDICTORS
 from gaug.errors import ConfigError, GaugError
@@ -117,7 +119,7 @@ def _by_settings(
     found = []
     try:
         cells = study.cells(options)
-    except ConfigError:  # no published settings for some cell
+    except GaugError:  # no published settings for some cell, or a graph that is not at hand
         return []
     for cell in cells:
         graph = getattr(cell.plan.graph, "name", "")
@@ -138,10 +140,12 @@ def _best(cell: Cell, alike: Sequence[Experiment]) -> Experiment | None:
         name for stage in cell.stages for part in (stage.values, *stage.over) for name in part
     }
     free = searched | ({"predictor"} if cell.stages else set())
+    split = cell.plan.split.hash if isinstance(cell.plan.split, Split) else None
     candidates = [
         one
         for one in alike
         if one.tests
+        and split in (None, one.first.split_hash)
         and _settled(one.settings, free) == _settled(wanted, free)
         and not (cell.stages and _is_control(one))
     ]
