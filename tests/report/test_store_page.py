@@ -25,6 +25,7 @@ from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 from gaug.studies.paper import published_settings
 from tests.report.page.test_html import read
+from tests.runs.test_schema import make_old_store, row
 
 
 def record(plan: Plan, run: int = 0, graph: str = "cora", **changes: Any) -> RunRecord:
@@ -176,13 +177,17 @@ def test_a_search_is_shown_with_its_history_importances_and_settings(tmp_path: P
     assert shown.importances == found.importances
     assert shown.best is not None
     assert shown.best.values == [found.best.mean]
-    means = [round(trial.mean, 2) for trial in found.trials if trial.counts]
+    assert len(shown.finalists) == len(found.ranked())
+    # The history is of the search itself: the first runs, before the best ran with new seeds.
+    karate = load_graph("karate")
+    first = search(karate, "dropedge", trials=6, trial_runs=1, epochs=3, finalists=0)
+    means = [round(trial.mean, 2) for trial in first.trials if trial.counts]
     history = {one["name"]: one for one in shown.history_chart()["series"]}
     assert history["trial"]["y"] == means
     assert history["best so far"]["y"] == [max(means[: i + 1]) for i in range(len(means))]
     lines = shown.parallel_chart()["lines"]
     assert [line["at"][-1] for line in lines] == [
-        round(t.mean, 2) for t in found.trials if t.scores
+        round(t.mean, 2) for t in first.trials if t.scores
     ]
     charts = store_page(store).data["charts"]
     assert {f"search-0-{kind}" for kind in ("history", "parallel")} <= set(charts)
@@ -217,6 +222,17 @@ def test_records_with_settings_of_an_older_version_are_shown(tmp_path: Path) -> 
     )
     page = store_page(store_of(tmp_path, odd))
     assert "gone=1 lost.a=2" in read(page.render()).text
+
+
+def test_a_store_of_the_first_schema_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    of_old = Plan.of("karate", model="gcn", settings={"epochs": 3}, split="stratified")
+    make_old_store(path, [row(of_old, run) for run in range(2)])
+    page = store_page(Store(str(path), create=False))
+    (found,) = page.data["experiments"]["rows"]
+    assert (found[8], found[9]) == ([60.0, 61.0], [50.0, 51.0])
+    ((chart,),) = page.data["curves"].values()
+    assert chart["series"][0]["y"] == [0.5]
 
 
 def test_a_page_is_made_while_another_process_writes(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ from gaug.runs.plan import Plan
 from gaug.runs.store import Store
 from gaug.seeding import run_seed
 
+#: Attribute of a study of finalists: the name of the search they are from.
+FINALISTS_OF = "finalists_of"
 # Number of trials before pruning starts.
 _TRIALS_BEFORE_PRUNING = 5
 
@@ -111,6 +113,7 @@ class Finalists(SharedTrials):
     ) -> None:
         self.best = list(best)
         super().__init__(study.plan, study.space, trials=len(best), name=name, store=store)
+        self.study.set_user_attr(FINALISTS_OF, study.study.study_name)
 
     def settings_of(self, index: int) -> dict[str, Any]:
         """The settings of the trial at this place."""

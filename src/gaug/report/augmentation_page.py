@@ -125,7 +125,7 @@ def _scores(done: Augmentation) -> dict[str, Any]:
     kept = done.kept
     return histogram(
         [
-            ("random pairs", done.random_scores, "other", {"area": True}),
+            ("random pairs", done.random_scores, "c1", {"dash": "dotted"}),
             ("kept", done.edge_scores[kept], "kept", {"area": True}),
             ("added", done.change.added.logits, "added", {}),
             ("removed", done.change.removed.logits, "removed", {"dash": "dashed"}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,9 @@ from gaug.report.page.html import Html, escape, join, tag
 
 # A table with more rows scrolls by itself.
 _LONG = 30
+# A cell with more characters gets more room.
+_WIDE = 45
+_TAG = re.compile(r"<[^>]*>")
 
 
 @dataclass(frozen=True)
@@ -117,10 +121,12 @@ def _cell(value: object, right: bool, place: int) -> Html:
     elif isinstance(value, numbers.Real) and not isinstance(value, bool):
         sort_by, value = value, f"{value:,}"
     name = "th" if place == 0 and not right else "td"
+    text = escape(value)
+    kind = "wide" if len(_TAG.sub("", text)) > _WIDE else None
     return tag(
         name,
-        escape(value),
-        class_="number" if right else None,
+        text,
+        class_="number" if right else kind,
         data_v=sort_by,
         scope="row" if name == "th" else None,
     )

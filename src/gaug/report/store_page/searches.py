@@ -9,7 +9,7 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from gaug.choosing.optuna_study import setting_importances
+from gaug.choosing.optuna_study import FINALISTS_OF, setting_importances
 from gaug.choosing.shared_trials import open_storage
 from gaug.report.page.charts import rows, xy
 from gaug.runs.store import Store
@@ -28,11 +28,13 @@ class Search:
         name: Name of its study.
         trials: Its trials in the order of proposals.
         importances: Importance of each setting, adding up to 1.
+        finalists: Its best settings again with new seeds, which decide.
     """
 
     name: str
     trials: Sequence[FrozenTrial]
     importances: dict[str, float]
+    finalists: Sequence[FrozenTrial] = ()
 
     @property
     def finished(self) -> list[FrozenTrial]:
@@ -41,8 +43,12 @@ class Search:
 
     @property
     def best(self) -> FrozenTrial | None:
-        """The completed trial with the best score."""
-        done = [trial for trial in self.finished if trial.state == TrialState.COMPLETE]
+        """The completed trial with the best score, with new seeds if there are any."""
+        done = [
+            trial
+            for trial in self.finalists or self.trials
+            if trial.values and trial.state == TrialState.COMPLETE
+        ]
         return max(done, key=lambda trial: _score(trial), default=None)
 
     def count(self, state: TrialState) -> int:
@@ -110,13 +116,18 @@ def read_searches(store: Store) -> list[Search]:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     storage = open_storage(store)
     found = []
+    finalists: dict[str, list[FrozenTrial]] = {}
     for study in reversed(storage.get_all_studies()):
         trials = storage.get_all_trials(study._study_id, deepcopy=False)
         own = [trial for trial in trials if "index" in trial.user_attrs]
         own.sort(key=lambda trial: int(trial.user_attrs["index"]))
-        if own:
+        search = study.user_attrs.get(FINALISTS_OF)
+        if search is not None:
+            finalists.setdefault(search, own)  # the newest: those of most trials
+        elif own:
             importances = setting_importances(own)
-            found.append(Search(study.study_name, own[:MOST_TRIALS], importances))
+            again = finalists.get(study.study_name, [])
+            found.append(Search(study.study_name, own[:MOST_TRIALS], importances, again))
     if isinstance(storage, optuna.storages.RDBStorage):
         storage.engine.dispose()
     return found
