@@ -144,9 +144,10 @@ def auto(
 
     Example:
         >>> from gaug import auto, load_graph
-        >>> result = auto(load_graph("karate"), trial_runs=1, epochs=3)
-        >>> len(result.comparison.trials), result.comparison.plain.plan.method.name
-        (6, 'none')
+        >>> data = load_graph("karate")
+        >>> result = auto(data, time_budget=5, trial_runs=1, epochs=3)
+        >>> result.comparison.plain.plan.method.name, len(result.classifier.predict(data))
+        ('none', 34)
     """
     plan = Plan.of(
         graph,

@@ -19,6 +19,7 @@ REMEDIES: dict[str, str] = {
     "split-settings": "Use --set NAME=VALUE or --split FILE.",
     "not-empty": "--force replaces an earlier result in it.",
     "max-memory": "Or raise --max-memory.",
+    "preset": "Or leave --preset out.",
     "store": "Use --store to select another.",
     "edge-weights": "--column drop=weight ignores the weights of a file.",
     "feature-scaling": "--set feature_scaling=as-is leaves them unchanged.",

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 
 _HEADING = """\
-Settings that 'gaug search' found on validation nodes, and nothing else. Written by
-'gaug search --write-preset'. The validation score is that of new runs of the best settings.
+Settings that 'gaug search' found on validation nodes and wrote as presets, and nothing else. The
+validation score is that of new runs of the best settings.
 """
 
 
@@ -98,8 +98,7 @@ def read_presets(path: Path) -> list[Preset]:
         return [Preset(method=found["method"], **one) for one in found["preset"]]
     except (OSError, TOMLKitError, KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"{path} must be a file of presets, as 'gaug search --write-preset' writes them:"
-            f" {reason_of(error)}."
+            f"{path} must be a file of presets, as 'gaug search' writes them: {reason_of(error)}."
         ) from error
 
 
@@ -128,8 +127,9 @@ def find_preset(graph: str, model: str, method: str) -> Preset:
         there = [f"{preset.model} on {preset.graph}" for preset in presets_of(method)]
         known = f"There are: {', '.join(there)}." if there else f"There is none for {method} yet."
         raise ConfigError(
-            f"There is no preset for {method} with {model} on {graph}. {known} Leave --preset out,"
-            " or search with 'gaug search'."
+            f"There is no preset for {method} with {model} on {graph}. {known} Search for settings"
+            " with 'gaug search'.",
+            topic="preset",
         )
     return preset
 

@@ -150,7 +150,7 @@ def test_the_mean_gradient_is_that_of_the_blocked_engine(
     distribution, draws = EdgeDistribution(alpha, temperature), 1000
 
     def sparse(leaf: Tensor, seed: int) -> SampledAdjacency:
-        return sample_sparse(leaf, graph, distribution, seed, columns=columns)
+        return sample_sparse(leaf, graph, distribution, seed + 4 * draws, columns=columns)
 
     def blocked(leaf: Tensor, seed: int) -> SampledAdjacency:
         return sample_blocked(leaf, graph, distribution, seed + draws)
