@@ -120,3 +120,4 @@ def test_the_table_has_a_row_per_trial_and_says_what_was_not_tried():
     assert [trial["val_mean"] for trial in plain["trials"]] == [80.5, 90.0, None]
     assert [trial["method"] for trial in plain["trials"]] == ["none", "gaug-m", "gaug-o"]
     assert plain["left_out"] == {"gaug-o": LATE}
+    assert plain["few_nodes"] is False

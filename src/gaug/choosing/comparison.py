@@ -128,6 +128,7 @@ class Comparison:
             "error": None if best is None else best.error,
             "confidence": None if best is None else best.confidence,
             "verdict": self.verdict(),
+            "few_nodes": self.few_nodes,
             "trials": [self._trial_dict(trial) for trial in [self.plain, *self.others]],
             "left_out": {trial.name: trial.failure for trial in self.left_out},
         }
