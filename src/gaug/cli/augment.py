@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from gaug.cli import options
+from gaug.cli import options, own_files
 from gaug.data.config import SplitConfig
 from gaug.errors import ConfigError
 from gaug.models.spec import ModelSpec
@@ -34,12 +34,12 @@ def augment(
     ] = False,
     seed: options.Seed = 0,
     max_memory: options.MaxMemory = None,
-    edges: options.Edges = None,
-    features: options.Features = None,
-    labels: options.Labels = None,
-    nodes: options.Nodes = None,
-    columns: options.Columns = None,
-    make_features: options.MakeFeatures = None,
+    edges: own_files.Edges = None,
+    features: own_files.Features = None,
+    labels: own_files.Labels = None,
+    nodes: own_files.Nodes = None,
+    columns: own_files.Columns = None,
+    make_features: own_files.MakeFeatures = None,
     split: Annotated[
         Path | None,
         typer.Option(help="File of a split, to copy along.", rich_help_panel="Your own graph"),
@@ -53,7 +53,7 @@ def augment(
 
     Labels are not used; if there are any, the summary reports how the change fits them.
     """
-    source = options.graph_source(
+    source = own_files.graph_source(
         graph, edges, features, labels, nodes, columns, make_features, split
     )
     plan = options.make_plan(source, data_root, method="gaug-m", settings=settings, seed=seed)
@@ -106,7 +106,7 @@ def augment(
     }
     done = Augmentation.of(loaded, method, scored=data, change=found, made_by=made_by)
     with writing("folder", out):
-        summary = write_augmentation(out, done, title, force=force, command=this_command())
+        summary = write_augmentation(out, done, title, force=force, command=this_command(out=True))
     if as_json:
         print(json.dumps({"out": str(out), **summary}))
     else:

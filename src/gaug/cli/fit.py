@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from gaug.cli import choosing, options
+from gaug.cli import choosing, options, own_files
 from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ def fit(
     force: Annotated[
         bool, typer.Option("--force", help="Replace an earlier model in the folder.")
     ] = False,
-    edges: options.Edges = None,
-    features: options.Features = None,
-    labels: options.Labels = None,
-    nodes: options.Nodes = None,
-    columns: options.Columns = None,
-    make_features: options.MakeFeatures = None,
+    edges: own_files.Edges = None,
+    features: own_files.Features = None,
+    labels: own_files.Labels = None,
+    nodes: own_files.Nodes = None,
+    columns: own_files.Columns = None,
+    make_features: own_files.MakeFeatures = None,
     data_root: options.DataRoot = None,
     store: options.StoreUrl = None,
     checkpoint_minutes: options.CheckpointMinutes = None,
@@ -63,7 +63,7 @@ def fit(
 
     The epoch is selected on validation nodes. Nodes without a label are the ones to predict.
     """
-    source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
+    source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     plan = options.make_plan(
         source,
         data_root,
@@ -153,7 +153,7 @@ def fit(
         warnings.simplefilter("ignore", UserWarning)  # the fit has told what was changed
         predicted = fitted.predict_proba(data, info=info)
     known = FittedModel(fitted, loaded, nodes_of, predicted, plan.config, seconds, str(out))
-    write_text(model_page(known, this_command()).render(), out / PAGE)
+    write_text(model_page(known, this_command(out=True)).render(), out / PAGE)
     found = fitted.summary
     summary: dict[str, Any] = {
         "out": str(out),

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gaug.cli import options
+from gaug.cli import options, own_files
 from gaug.errors import ConfigError
 from gaug.models.spec import ModelSpec
 
@@ -35,12 +35,12 @@ def inspect(
     threads: options.Threads = 1,
     device: options.Device = "cpu",
     max_memory: options.MaxMemory = None,
-    edges: options.Edges = None,
-    features: options.Features = None,
-    labels: options.Labels = None,
-    nodes: options.Nodes = None,
-    columns: options.Columns = None,
-    make_features: options.MakeFeatures = None,
+    edges: own_files.Edges = None,
+    features: own_files.Features = None,
+    labels: own_files.Labels = None,
+    nodes: own_files.Nodes = None,
+    columns: own_files.Columns = None,
+    make_features: own_files.MakeFeatures = None,
     data_root: options.DataRoot = None,
     store: options.StoreUrl = None,
     as_json: options.Json = False,
@@ -57,7 +57,7 @@ def inspect(
         options.check_picture(picture)
     if out is not None:
         options.check_page(out, force=force)
-    source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
+    source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     plan = options.make_plan(
         source,
         data_root,
@@ -102,7 +102,7 @@ def inspect(
     ]
     if out is not None:
         to_try = [f"gaug train {found.graph} {options_of}" for options_of in advised]
-        write_text(inspection_page(found, to_try, this_command()).render(), out)
+        write_text(inspection_page(found, to_try, this_command(out=True)).render(), out)
     if as_json:
         print(json.dumps(found.to_dict()))
         return

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from gaug.cli import options
+from gaug.cli import options, own_files
 
 
 def predict(
@@ -19,12 +19,12 @@ def predict(
     graph: options.Graph = None,
     device: options.Device = "cpu",
     max_memory: options.MaxMemory = None,
-    edges: options.Edges = None,
-    features: options.Features = None,
-    labels: options.Labels = None,
-    nodes: options.Nodes = None,
-    columns: options.Columns = None,
-    make_features: options.MakeFeatures = None,
+    edges: own_files.Edges = None,
+    features: own_files.Features = None,
+    labels: own_files.Labels = None,
+    nodes: own_files.Nodes = None,
+    columns: own_files.Columns = None,
+    make_features: own_files.MakeFeatures = None,
     data_root: options.DataRoot = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -46,7 +46,7 @@ def predict(
     check_device(device)
     classifier = load(model)
     facts = classifier.summary
-    source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
+    source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     if out.exists() and out.resolve().parent in source.folders:
         raise ConfigError(
             f"{out} is in the folder of the graph itself. Use another file to write to."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from gaug.cli import options
+from gaug.cli import options, own_files
 from gaug.cli.choosing import AUTO
 from gaug.errors import ConfigError, TrainingError
 
@@ -57,12 +57,12 @@ def search(
     threads: options.Threads = 1,
     device: options.Device = "cpu",
     max_memory: options.MaxMemory = None,
-    edges: options.Edges = None,
-    features: options.Features = None,
-    labels: options.Labels = None,
-    nodes: options.Nodes = None,
-    columns: options.Columns = None,
-    make_features: options.MakeFeatures = None,
+    edges: own_files.Edges = None,
+    features: own_files.Features = None,
+    labels: own_files.Labels = None,
+    nodes: own_files.Nodes = None,
+    columns: own_files.Columns = None,
+    make_features: own_files.MakeFeatures = None,
     data_root: options.DataRoot = None,
     store: options.StoreUrl = None,
     as_json: options.Json = False,
@@ -83,7 +83,7 @@ def search(
         raise no_settings(method)
     if write_preset is not None and write_preset.suffix != ".toml":
         raise ConfigError(f"A file of presets must end in .toml, got {write_preset}.")
-    source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
+    source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     start = settings
     if begin_with is not None:
         start = options.preset_settings(source, begin_with, method, settings, quiet=quiet)
@@ -209,7 +209,8 @@ def _print(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) ->
     for trial in ranked[:_SHOWN]:
         text = " ".join(f"{name}={value}" for name, value in trial.settings.items())
         console.print(f"  validation {trial.scores}  {text}", markup=False)
-    console.print(f"  validation {result.comparison.plain.scores}  no augmentation", markup=False)
+    beside = result.comparison.plain_beside(result.best)
+    console.print(f"  validation {beside}  no augmentation", markup=False)
     if failed:
         console.print(f"  {len(failed)} failed: {failed[-1].failure}", markup=False)
     if result.importances:

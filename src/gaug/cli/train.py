@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from gaug.cli import choosing, options
+from gaug.cli import choosing, options, own_files
 
 if TYPE_CHECKING:
     from gaug.runs.record import RunRecord
@@ -39,12 +39,12 @@ def train(
         bool, typer.Option("--history", help="Record losses and scores of every epoch.")
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Reuse recorded runs.")] = False,
-    edges: options.Edges = None,
-    features: options.Features = None,
-    labels: options.Labels = None,
-    nodes: options.Nodes = None,
-    columns: options.Columns = None,
-    make_features: options.MakeFeatures = None,
+    edges: own_files.Edges = None,
+    features: own_files.Features = None,
+    labels: own_files.Labels = None,
+    nodes: own_files.Nodes = None,
+    columns: own_files.Columns = None,
+    make_features: own_files.MakeFeatures = None,
     data_root: options.DataRoot = None,
     store: options.StoreUrl = None,
     checkpoint_minutes: options.CheckpointMinutes = None,
@@ -59,7 +59,7 @@ def train(
     """
     options.check_runs(runs)
     options.check_checkpoint_minutes(checkpoint_minutes)
-    source = options.graph_source(graph, edges, features, labels, nodes, columns, make_features)
+    source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     if preset:
         settings = options.preset_settings(source, model, method, settings, quiet=quiet)
     plan = options.make_plan(

@@ -15,20 +15,24 @@ _WITH_VALUE = (
     *("--data-root", "--store", "--out", "--workers", "--max-memory", "--format"),
     *("--time-budget", "--write-preset"),
 )
-_WITHOUT_VALUE = ("--quiet", "-q", "--debug", "--dry-run")
+_WITHOUT_VALUE = ("--quiet", "-q", "--debug", "--dry-run", "--force")
 
 
-def this_command() -> str:
+def this_command(*, out: bool = False) -> str:
     """The command line as it was typed, without options that do not change the result.
 
     A path in the data folder is shown as ``$GAUG_DATA/…``.
+
+    Args:
+        out: Whether to keep ``--out``, without which the command would not make the page.
     """
+    left_out = [name for name in _WITH_VALUE if not (out and name == "--out")]
     kept: list[str] = []
     arguments = iter(sys.argv[1:])
     for argument in arguments:
-        if argument in _WITH_VALUE:
+        if argument in left_out:
             next(arguments, None)
-        elif argument.partition("=")[0] not in (*_WITH_VALUE, *_WITHOUT_VALUE):
+        elif argument.partition("=")[0] not in (*left_out, *_WITHOUT_VALUE):
             kept.append(_shown(argument))
     return " ".join(["gaug", *kept])
 

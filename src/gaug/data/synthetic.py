@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from gaug.config import Config, Range, setting
 from gaug.errors import ConfigError
 from gaug.graph.edges import keys_to_pairs, pair_keys
-from gaug.graph.matrices import compact_features, sparse_features
+from gaug.graph.matrices import SPARSE_BELOW, compact_features, sparse_features
 
 _SHARE = Range(0, 1)
 
@@ -159,4 +159,4 @@ def _draw_features(
         (config.num_nodes, config.num_features),
     )
     # Wide enough to be stored sparse in general; a dense request is honored where it is small.
-    return compact_features(x.to_dense()) if config.feature_density >= 0.2 else x
+    return compact_features(x.to_dense()) if config.feature_density >= SPARSE_BELOW else x
