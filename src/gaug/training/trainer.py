@@ -22,12 +22,12 @@ from gaug.training.batches import MiniBatches, WholeGraph, hops_of_batches
 from gaug.training.best_epoch import Flaw, finite_weights
 from gaug.training.checkpoint import UNREADABLE, Checkpoint, StartOverError
 from gaug.training.config import TrainingConfig
-from gaug.training.consistency import consistency_loss
 from gaug.training.hooks import AugmentedRun, Round, RoundResult
 from gaug.training.loss import classification_loss
 from gaug.training.metrics import micro_f1
 from gaug.training.progress import OnProgress, Progress
 from gaug.training.stage import Stage
+from gaug.training.step_loss import step_loss
 from gaug.training.task import Task
 
 # A step goes through a graph about this many times as often as a validation.
@@ -255,7 +255,7 @@ class Trainer:
             for _ in range(max(1, self.config.consistency_passes)):
                 adjacency = self._training_graph(stage, batch, epoch)
                 passes.append(apply_model(self._model(), batch.features, adjacency))
-            parts.append(self._loss(passes, batch, epoch / stage.epochs))
+            parts.append(step_loss(passes, batch, self.config, epoch / stage.epochs))
         extra = self.run.extra_loss()
         if extra is not None:
             parts.append(extra)
@@ -281,19 +281,6 @@ class Trainer:
                 f" got one of {adjacency.num_nodes:,}. Start from batch.adjacency."
             )
         return adjacency
-
-    def _loss(self, passes: Sequence[Tensor], batch: Batch, share: float) -> Tensor:
-        """The loss of the classifier in a step of one or several passes.
-
-        The weight of their disagreement rises with the share of the epochs done: at first it would
-        draw all nodes into one class.
-        """
-        losses = [classification_loss(logits[batch.seeds], batch.labels) for logits in passes]
-        if len(losses) == 1:
-            return losses[0]
-        config = self.config
-        apart = consistency_loss(passes, config.consistency_temperature, self.task.multilabel)
-        return torch.stack(losses).mean() + share * config.consistency_weight * apart
 
     def _count_edges(self, adjacency: Adjacency, batch: Batch) -> dict[str, float]:
         pairs = adjacency.listed_pairs
