@@ -248,7 +248,7 @@ def test_the_drawing_shows_the_colors_of_what_was_added_and_removed(
         count = page.evaluate(
             """kind => {
               const canvas = document.querySelector("canvas");
-              const wanted = gaug.color(kind).slice(1).match(/../g).map(part => parseInt(part, 16));
+              const wanted = gaug.color(kind).match(/[0-9]+/g).map(Number);
               const { width, height } = canvas;
               const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
               let count = 0;

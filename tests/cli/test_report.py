@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -175,7 +177,22 @@ def test_long_and_hostile_names_are_cut_and_escaped(gaug, tmp_path: Path) -> Non
     assert text.count("</script>") == 2
     assert "x" * 201 not in text
     assert "y" * 201 not in text
-    assert gaug("explain", out, HOSTILE, "x" * 10_000).code == 0
+    code, told, _ = gaug("explain", out, HOSTILE, "x" * 10_000)
+    assert code == 0
+    assert "x" * 59 + "…" in told
+    assert "y" * 59 + "…" in told
+    assert max(map(len, told.splitlines())) < 500
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_the_footer_has_the_command_that_makes_the_page_again(gaug, tmp_path: Path, force) -> None:
+    out = tmp_path / "a page.html"
+    assert gaug("inspect", "karate", "--quick", *force, "--out", out, "--quiet").code == 0
+    command = html.unescape(re.findall(r"by <code>(.*?)</code>", out.read_text("utf-8"))[0])
+    assert command == f"gaug inspect karate --quick --out '{out}'"
+    out.unlink()
+    assert gaug(*shlex.split(command)[1:]).code == 0
+    assert out.exists()
 
 
 def test_inspect_writes_a_page_with_the_same_numbers(gaug, tmp_path: Path) -> None:

@@ -10,20 +10,27 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
 
+from gaug.choosing.optuna_study import setting_importances
 from gaug.choosing.search import search
 from gaug.data.catalog.loading import load_graph
+from gaug.data.splits import Split
 from gaug.errors import DataError, StoreError
+from gaug.presets.preset import find_preset
 from gaug.report.page.document import Page
 from gaug.report.store_page.experiments import CHOSEN, DEFAULT, GIVEN, TRIED, group
 from gaug.report.store_page.page import store_page
 from gaug.report.store_page.paper import missing_runs, paper_parts
-from gaug.report.store_page.searches import read_searches
+from gaug.report.store_page.search_section import search_section
+from gaug.report.store_page.searches import Search, read_searches
 from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
-from gaug.studies.paper import published_settings
+from gaug.studies.figure1 import Figure1
+from gaug.studies.paper import FIGURE1, published_settings
+from gaug.studies.scope import StudyOptions
 from tests.report.page.test_html import read
 from tests.runs.test_schema import make_old_store, row
 
@@ -100,6 +107,43 @@ def test_single_runs_on_splits_drawn_for_each_are_one_experiment(tmp_path: Path)
     assert [len(one.records) for one in grouped(store_of(tmp_path, *runs)).values()] == [4]
 
 
+def test_two_runs_that_drew_the_same_split_belong_to_the_others(tmp_path: Path) -> None:
+    drawn = ["a", "b", "b", "c"]
+    runs = [record(plan(), run, split_hash=split) for run, split in enumerate(drawn)]
+    assert [len(one.records) for one in grouped(store_of(tmp_path, *runs)).values()] == [4]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_runs_on_two_fixed_splits_are_two_experiments(seed: int) -> None:
+    runs = [record(plan(), run, id=run, split_hash="a") for run in range(3)]
+    runs += [
+        record(plan(), run, id=3 + run, split_hash="b", identity=f"b {run}", seed=seed)
+        for run in range(3)
+    ]
+    found = group(runs, set())
+    assert [{one.split_hash for one in each.records} for each in found] == [{"b"}, {"a"}]
+
+
+def test_each_variant_of_figure_1_is_an_experiment_with_all_its_runs() -> None:
+    cells = Figure1().cells(StudyOptions())
+    records = [
+        record(
+            cell.plan,
+            cell.key[2],
+            id=place,
+            identity=str(place),
+            split_hash=split.hash,
+            test_score=float(list(FIGURE1).index(cell.key[0])),
+        )
+        for place, cell in enumerate(cells)
+        if isinstance(split := cell.plan.split, Split)
+    ]
+    assert len({one.split_hash for one in records}) < 30  # some runs draw the same split
+    found = group(records, set())
+    assert [len(one.records) for one in found] == [30] * 7
+    assert all(len(set(one.tests)) == 1 for one in found)  # no two variants in one
+
+
 def test_hidden_test_labels_tell_what_was_tried_and_what_was_chosen(tmp_path: Path) -> None:
     tried = record(plan("dropedge", drop_fraction=0.1), test_predictions=b"x", test_score=None)
     chosen = record(plan("dropedge", drop_fraction=0.2), test_predictions=b"x")
@@ -123,6 +167,17 @@ def test_a_cell_of_table_2_shows_what_a_search_chose_then_the_best_on_validation
     assert shown(table2) == [60.0]  # by validation, though its test score is lower
     (table2,) = [part for part in paper_parts(group([weak, good], {1})) if part.name == "table2"]
     assert shown(table2) == [99.0]  # a search chose it
+
+
+@pytest.mark.real
+def test_runs_with_the_settings_of_a_preset_fill_its_cell_before_others(tmp_path: Path) -> None:
+    preset = find_preset("cora", "gcn", "dropedge")
+    other = record(plan("dropedge", drop_fraction=0.15), id=1, val_score=99.0, test_score=70.0)
+    same = record(plan("dropedge", **preset.settings), id=2, val_score=70.0, test_score=81.0)
+    (table2,) = [part for part in paper_parts(group([other, same], {1})) if part.name == "table2"]
+    (cell,) = [one for one in table2.results if one.cell.key == ("cora", "gcn", "dropedge")]
+    assert list(cell.scores) == [81.0]
+    assert cell.trials == preset.trials
 
 
 def test_cells_with_fixed_settings_need_exactly_these(tmp_path: Path) -> None:
@@ -157,7 +212,8 @@ def test_the_page_has_our_score_and_the_papers(tmp_path: Path) -> None:
     text = store_page(store_of(tmp_path, *(record(plan(), run) for run in range(2)))).render()
     seen = read(text)
     assert "81.5 ± 0.7" in seen.text
-    assert "paper 81.6" in seen.text
+    assert "(paper 81.6)" in seen.text
+    assert "in parentheses the paper's mean" in seen.text
     assert "gaug reproduce figure5" in seen.text
 
 
@@ -191,6 +247,56 @@ def test_a_search_is_shown_with_its_history_importances_and_settings(tmp_path: P
     ]
     charts = store_page(store).data["charts"]
     assert {f"search-0-{kind}" for kind in ("history", "parallel")} <= set(charts)
+
+
+def searched(*scores: float) -> Search:
+    """A search with these scores, one trial each."""
+    trials = [
+        optuna.trial.create_trial(
+            params={"drop_fraction": place / 100},
+            distributions={"drop_fraction": optuna.distributions.FloatDistribution(0, 1)},
+            value=score,
+            user_attrs={"index": place},
+        )
+        for place, score in enumerate(scores)
+    ]
+    return Search("a search", trials, setting_importances(trials))
+
+
+def bold(search: Search) -> list[float]:
+    return [line["score"] for line in search.parallel_chart()["lines"] if line["best"]]
+
+
+@pytest.mark.parametrize(
+    ("scores", "best"),
+    [
+        ([float(i) for i in range(20)], [18.0, 19.0]),
+        ([*[50.0] * 18, 60.0, 70.0], [60.0, 70.0]),
+        ([*[50.0] * 17, 60.0, 60.0, 70.0], [70.0]),
+        ([*[50.0] * 5, *[70.0] * 15], []),
+        ([3.0, 4.0], [4.0]),
+    ],
+)
+def test_at_most_a_tenth_of_the_trials_is_bold(scores: list[float], best: list[float]) -> None:
+    shown = searched(*scores)
+    assert bold(shown) == best
+    charts: dict[str, Any] = {}
+    words = read(search_section([shown], charts)).text
+    assert ("the best tenth is bold" in words) == bool(best)
+    assert ("none stands out" in words) == (not best)
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        ([70.0] * 4, "all completed trials have the same score"),
+        ([70.0], "fewer than two trials were completed"),
+    ],
+)
+def test_a_search_without_importances_says_why(scores: list[float], words: str) -> None:
+    charts: dict[str, Any] = {}
+    assert words in read(search_section([searched(*scores)], charts)).text
+    assert "search-0-importances" not in charts
 
 
 def test_a_store_without_searches_gets_no_tables_of_optuna(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gaug.drawing.names import cut
 from gaug.graph.matrices import to_scipy_features
 
 #: Shared features and common neighbors that are listed.
@@ -71,7 +72,7 @@ class PairReasons:
         return dataclasses.asdict(self)
 
     def lines(self) -> list[str]:
-        """The reasons, one per line."""
+        """The reasons, one per line, with long names cut."""
         rows = [("score", self._score_words())]
         common = f"{self.num_common:,} of {self.degrees[0]:,} and {self.degrees[1]:,}"
         if self.common:
@@ -80,14 +81,16 @@ class PairReasons:
         if self.similarity is not None:
             words = f"similarity {self.similarity:.2f}"
             if self.shared:
-                named = [f"{one.name} ({one.nodes:,} nodes)" for one in self.shared]
+                named = [f"{cut(one.name)} ({one.nodes:,} nodes)" for one in self.shared]
                 words += f"; most in common: {', '.join(named)}"
             rows.append(("features", words))
         if any(name is not None for name in self.classes):
-            first, second = (name or "unknown" for name in self.classes)
-            rows.append(("classes", first if first == second else f"{first} and {second}"))
+            first, second = (cut(name) if name else "unknown" for name in self.classes)
+            rows.append(
+                ("classes", first if len(set(self.classes)) == 1 else f"{first} and {second}")
+            )
         width = max(len(name) for name, _ in rows)
-        head = f"{self.source} – {self.target}: {self.action}"
+        head = f"{cut(self.source)} – {cut(self.target)}: {self.action}"
         return [head, *(f"  {name:<{width}}  {words}" for name, words in rows)]
 
     def _score_words(self) -> str:
@@ -153,4 +156,4 @@ def _row(x: Tensor, node: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _listed(names: tuple[str, ...], total: int) -> str:
-    return ", ".join(names) + (", …" if total > len(names) else "")
+    return ", ".join(map(cut, names)) + (", …" if total > len(names) else "")

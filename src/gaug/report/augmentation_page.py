@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from gaug.drawing.names import cut
 from gaug.inspection.augmentation import Augmentation
 from gaug.report.change_tables import change_tables, listed_changes
 from gaug.report.graph_data import graph_data
 from gaug.report.page.charts import histogram, xy
 from gaug.report.page.document import Page, Section, facts, figure, paragraphs, tiles
-from gaug.report.page.html import Html, cut, join, tag
+from gaug.report.page.html import Html, join, tag
 from gaug.report.page.tables import Cell, html_table, number
 
 _NUMBERS = {

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
+from gaug.drawing.names import cut
 from gaug.inspection.augmentation import Augmentation
 from gaug.inspection.pair_reasons import PairReasons
 from gaug.report.page.document import paragraphs
-from gaug.report.page.html import Html, cut, join, tag
+from gaug.report.page.html import Html, join, tag
 from gaug.report.page.tables import Cell, html_table, number
 
 #: Rows of each table.

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from gaug.drawing.names import printable
 from gaug.inspection.augmentation import Augmentation
-from gaug.report.page.html import printable
 
 #: More nodes or edges than this are not put into a page.
 MOST_NODES, MOST_EDGES = 20_000, 300_000

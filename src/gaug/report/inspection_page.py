@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from gaug.drawing.names import cut
 from gaug.inspection.inspect import SOURCES, Inspection
 from gaug.report.page.charts import rows, xy
 from gaug.report.page.document import Page, Section, facts, figure, paragraphs, tiles
-from gaug.report.page.html import Html, cut, join, tag
+from gaug.report.page.html import Html, join, tag
 
 # More classes do not fit into a chart.
 _MOST_CLASSES = 20

@@ -14,8 +14,8 @@ from gaug.classifier.base import NodeClassifier
 from gaug.classifier.fit_summary import FitSummary
 from gaug.data.loaded import LoadedGraph
 from gaug.data.splits import Split
+from gaug.drawing.names import cut
 from gaug.graph.homophily import measure_homophily
-from gaug.report.page.html import cut
 
 # Fewer nodes than this say little about a class.
 _FEW_NODES = 20

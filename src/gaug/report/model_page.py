@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from gaug.drawing.names import cut
 from gaug.models.config import ModelConfig
 from gaug.report.model_facts import FittedModel, caveats, intended_use
 from gaug.report.model_scores import judge, score_section
 from gaug.report.page.document import Page, Section, facts, paragraphs, tiles
-from gaug.report.page.html import Html, cut, escape, tag
+from gaug.report.page.html import Html, escape, tag
 from gaug.report.page.tables import html_table, number
 
 _LEAST_CERTAIN = 25

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from gaug.drawing.names import cut
 from gaug.inspection.held_out import Calibration, calibration, class_scores, confusion
 from gaug.report.model_facts import FittedModel
 from gaug.report.page.charts import xy
 from gaug.report.page.document import figure
-from gaug.report.page.html import Html, cut, join, tag
+from gaug.report.page.html import Html, join, tag
 from gaug.report.page.tables import html_table, number
 
 # More classes do not fit into a matrix that one can read.

@@ -10,7 +10,8 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaug.report.page.html import Html, cut, escape, join, script_json, tag
+from gaug.drawing.names import cut
+from gaug.report.page.html import Html, escape, join, script_json, tag
 
 
 class Reader(HTMLParser):

@@ -5,16 +5,12 @@ from __future__ import annotations
 import html
 import json
 import math
-import re
 from collections.abc import Iterable
 from typing import Any
 
-# Longer names are cut; a page is no place for a name of ten thousand characters.
-LONGEST_NAME = 60
+from gaug.drawing.names import printable
 
 _VOID = ("meta", "link", "input", "br")
-# Control characters and halves of surrogate pairs, which no file in UTF-8 may hold.
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 class Html(str):
@@ -32,21 +28,6 @@ def escape(value: object) -> Html:
     if isinstance(value, Html):
         return value
     return Html(html.escape(printable(str(value))))
-
-
-def printable(text: str) -> str:
-    """A text with a replacement character for each that cannot be written or seen."""
-    return _UNPRINTABLE.sub("\ufffd", text)
-
-
-def cut(name: str, longest: int = LONGEST_NAME) -> str:
-    """A user's name on one line, shortened if it is long.
-
-    >>> cut("a  long   name", 8)
-    'a long …'
-    """
-    line = " ".join(printable(name[: 20 * longest]).split())
-    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def counted(count: int, noun: str) -> str:

@@ -105,7 +105,7 @@ def _field(value: Field) -> object:
 def _scores(scores: Scores) -> Cell:
     paper = None
     if scores.paper is not None:
-        paper = tag("span", f"paper {scores.paper[0]:.1f}", class_="paper")
+        paper = tag("span", f"(paper {scores.paper[0]:.1f})", class_="paper")
     if scores.mean is None:
         words = "missing" if scores.failure else "–"
         return Cell(join([tag("span", words, class_="missing"), paper or ""]))

@@ -8,7 +8,8 @@ from datetime import timezone
 from pathlib import Path
 from typing import Any
 
-from gaug.report.page.html import Html, cut, printable, tag
+from gaug.drawing.names import cut, printable
+from gaug.report.page.html import Html, tag
 from gaug.report.page.tables import Cell, number
 from gaug.report.store_page.experiments import Experiment
 from gaug.runs.record import RunRecord

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import json
 import statistics
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -124,16 +125,43 @@ def changed_settings(config: Mapping[str, Any], model: str, method: str) -> dict
 
 
 def _groups(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
-    """Records by what they share; single runs that each drew their own split are one group."""
-    groups: dict[str, list[RunRecord]] = {}
+    """Records by what they share; runs for which splits were drawn anew are one group."""
+    alike: dict[str, list[RunRecord]] = {}
     for record in records:
-        groups.setdefault(_key(record, record.split_hash, record.config), []).append(record)
-    merged: dict[str, list[RunRecord]] = {}
-    for key, members in groups.items():
-        if len(members) == 1:
-            key = _key(members[0], "drawn", _without_draws(members[0].config))
-        merged.setdefault(key, []).extend(members)
-    return merged
+        key = _key(record, "drawn", _without_draws(record.config))
+        alike.setdefault(key, []).append(record)
+    groups: dict[str, list[RunRecord]] = {}
+    for key, members in alike.items():
+        drawn = _drawn_anew(members)
+        if len({(record.seed, record.run) for record in drawn}) == len(drawn) > 0:
+            groups[key] = drawn
+        else:  # two of the same number: they are not runs of one experiment
+            drawn = []
+        apart = {record.identity for record in drawn}
+        for record in members:
+            if record.identity not in apart:
+                exact = _key(record, record.split_hash, record.config)
+                groups.setdefault(exact, []).append(record)
+    return groups
+
+
+def _drawn_anew(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """Runs whose split was drawn for them: alone on it, or of a seed that has several splits.
+
+    Two runs may draw the same split, if the graph is small.
+    """
+    on_split = Counter((record.split_hash, str(record.config)) for record in records)
+    splits: dict[int, set[str]] = {}
+    runs: dict[int, Counter[int]] = {}
+    for record in records:
+        splits.setdefault(record.seed, set()).add(record.split_hash)
+        runs.setdefault(record.seed, Counter())[record.run] += 1
+    several = {seed for seed in splits if len(splits[seed]) > 1 and max(runs[seed].values()) == 1}
+    return [
+        record
+        for record in records
+        if record.seed in several or on_split[record.split_hash, str(record.config)] == 1
+    ]
 
 
 def _key(record: RunRecord, split: str, config: Mapping[str, Any] | None) -> str:

@@ -8,9 +8,10 @@ from typing import Any
 
 from optuna.trial import TrialState
 
+from gaug.drawing.names import cut
 from gaug.errors import DataError
 from gaug.report.page.document import Page, Section, figure, paragraphs, tiles
-from gaug.report.page.html import Html, counted, cut, join, tag
+from gaug.report.page.html import Html, counted, join, tag
 from gaug.report.page.tables import Cell, html_table, result_table
 from gaug.report.store_page.curves import learning_curves
 from gaug.report.store_page.experiment_data import experiment_data, experiment_rows, score_cell

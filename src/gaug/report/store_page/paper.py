@@ -26,11 +26,12 @@ from gaug.runs.record import RunRecord
 from gaug.runs.summary import mean_and_spread
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
+from gaug.studies.searches import SEARCHES
 from gaug.studies.study import Cell, CellResult, Study
 
 _NOTE = (
-    "Of several experiments for one cell, those count whose settings a search chose, and of these"
-    " the one with the best validation score."
+    "Of several experiments for one cell, the one with the settings of a preset counts, else those"
+    " whose settings a search chose, and of these the one with the best validation score."
 )
 # A control, no method.
 _RANDOM = "random"
@@ -128,18 +129,29 @@ def _by_settings(
         records = [] if best is None else [one for one in best.records if one.run in cell.runs]
         scored = [record for record in records if record.test_score is not None]
         settings = {} if best is None else best.settings
-        trials = sum(one.chosen in (CHOSEN, TRIED) for one in alike)
-        found.append(CellResult(cell, scored, settings, trials if cell.stages else 0))
+        found.append(CellResult(cell, scored, settings, _trials(cell, best, alike)))
     return found
+
+
+def _trials(cell: Cell, best: Experiment | None, alike: Sequence[Experiment]) -> int:
+    """Number of settings among which those of a cell were chosen; 0 if they were given."""
+    if cell.chosen == "preset" and best is not None and best.settings == _wanted(cell):
+        return cell.trials
+    searched = cell.stages or cell.chosen == "preset"
+    return sum(one.chosen in (CHOSEN, TRIED) for one in alike) if searched else 0
+
+
+def _wanted(cell: Cell) -> dict[str, Any]:
+    return changed_settings(cell.plan.config, cell.plan.model.name, cell.plan.method.name)
 
 
 def _best(cell: Cell, alike: Sequence[Experiment]) -> Experiment | None:
     """The experiment that fills a cell."""
-    wanted = changed_settings(cell.plan.config, cell.plan.model.name, cell.plan.method.name)
-    searched = {
-        name for stage in cell.stages for part in (stage.values, *stage.over) for name in part
-    }
-    free = searched | ({"predictor"} if cell.stages else set())
+    wanted = _wanted(cell)
+    # Another search than the one behind a preset may fill a cell too.
+    stages = SEARCHES[cell.plan.method.name] if cell.chosen == "preset" else cell.stages
+    searched = {name for stage in stages for part in (stage.values, *stage.over) for name in part}
+    free = searched | ({"predictor"} if stages else set())
     split = cell.plan.split.hash if isinstance(cell.plan.split, Split) else None
     candidates = [
         one
@@ -147,11 +159,16 @@ def _best(cell: Cell, alike: Sequence[Experiment]) -> Experiment | None:
         if one.tests
         and split in (None, one.first.split_hash)
         and _settled(one.settings, free) == _settled(wanted, free)
-        and not (cell.stages and _is_control(one))
+        and not (stages and _is_control(one))
     ]
     return max(
         candidates,
-        key=lambda one: (one.chosen == CHOSEN, len(one.tests) > 1, one.val_mean),
+        key=lambda one: (
+            cell.chosen == "preset" and one.settings == wanted,
+            one.chosen == CHOSEN,
+            len(one.tests) > 1,
+            one.val_mean,
+        ),
         default=None,
     )
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from optuna.trial import TrialState
 
+from gaug.drawing.names import cut
 from gaug.report.page.document import figure, paragraphs
-from gaug.report.page.html import Html, cut, join, tag
+from gaug.report.page.html import Html, join, tag
 from gaug.report.store_page.searches import Search, settings_of
 
 # Searches that are drawn.
@@ -40,11 +42,20 @@ def search_section(searches: Sequence[Search], charts: dict[str, Any]) -> Html:
                 body.append(
                     figure(names[1], "How much each setting matters", "Importance of settings.")
                 )
+            else:
+                body.append(
+                    tag("p", f"How much each setting matters: {search.why_no_importances}.")
+                )
             charts[names[2]] = search.parallel_chart()
             body.append(
                 figure(
                     names[2],
-                    "Each line is a trial; the best tenth is bold and orange",
+                    "Each line is a trial"
+                    + (
+                        "; so many share the best score that none stands out"
+                        if math.isinf(search.best_from)
+                        else "; the best tenth is bold and orange"
+                    ),
                     "Parallel coordinates of settings and score.",
                 )
             )

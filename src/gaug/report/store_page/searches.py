@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -87,6 +88,26 @@ class Search:
         ]
         return rows(parts, {"title": "importance", "low": 0, "percent": True})
 
+    @property
+    def best_from(self) -> float:
+        """The least score of the best tenth; infinite if more than a tenth share the best one."""
+        scores = sorted(map(_score, self.finished), reverse=True)
+        most = max(1, len(scores) // 10)
+        fit = [
+            score for score in scores[:most] if scores.count(score) + scores.index(score) <= most
+        ]
+        return min(fit, default=math.inf)
+
+    @property
+    def why_no_importances(self) -> str:
+        """Why it is not known how much each setting matters."""
+        done = [trial for trial in self.finished if trial.state == TrialState.COMPLETE]
+        if len(done) < 2:
+            return "fewer than two trials were completed"
+        if len({_score(trial) for trial in done}) == 1:
+            return "all completed trials have the same score"
+        return "there are too few different trials"
+
     def parallel_chart(self) -> dict[str, Any]:
         """Parallel coordinates: one axis per setting, and the score."""
         names = list(dict.fromkeys(name for trial in self.finished for name in settings_of(trial)))
@@ -105,7 +126,8 @@ class Search:
             at = [_on_axis(settings.get(axis["name"]), axis) for axis in axes]
             score = round(_score(trial), 2)
             words = " ".join(f"{name}={_short(value)}" for name, value in settings.items())
-            lines.append({"at": [*at, score], "score": score, "name": f"{score}\n{words}"})
+            line = {"at": [*at, score], "score": score, "name": f"{score}\n{words}"}
+            lines.append(line | {"best": _score(trial) >= self.best_from})
         return {"kind": "parallel", "axes": [*axes, {"name": "score"}], "lines": lines}
 
 

@@ -214,7 +214,7 @@ gaug.charts = (() => {
     const ordered = [...spec.lines].sort((a, b) => (a.score ?? -Infinity) - (b.score ?? -Infinity));
     for (const line of ordered) {
       const rank = scores.length > 1 && Number.isFinite(line.score) ? scores.filter(score => score <= line.score).length / scores.length : 0;
-      const good = rank > 0.9;
+      const good = line.best;
       const points = line.at.map((value, i) => value === null ? null : [at[i], scales[i].at(value)]).filter(Boolean);
       svg.append(draw("polyline", { points: points.map(point => point.map(value => value.toFixed(1)).join(",")).join(" "), fill: "none", stroke: good ? "var(--c4)" : "var(--c0)", "stroke-width": good ? 2.5 : 1.2, "stroke-opacity": good ? 1 : 0.15 + 0.5 * rank }));
       points.forEach(point => places.push([...point, line.name]));

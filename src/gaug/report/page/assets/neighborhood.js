@@ -345,7 +345,7 @@ gaug.neighborhood = (() => {
     const button = event.target.closest("[data-node]");
     if (button) { show(Number(button.dataset.node)); document.getElementById("graph").scrollIntoView(); canvas.focus({ preventScroll: true }); }
   });
-  gaug.whenThemeChanges.push(() => { mix(); wake(); });
+  gaug.whenThemeChanges.push(() => { mix(); if (sim) paint(false); });
   new ResizeObserver(() => { measure(); if (!moved) fit(); wake(); }).observe(canvas);
   mix();
   measure();

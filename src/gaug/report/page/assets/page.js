@@ -17,7 +17,13 @@ const gaug = (() => {
   }
   const make = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
   const draw = (name, attributes, ...children) => fill(document.createElementNS(svgSpace, name), attributes, children);
-  const color = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  // A color of the style sheet as the theme has it now, for a canvas.
+  const probe = make("span", { hidden: true });
+  document.body.append(probe);
+  function color(name) {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  }
 
   function cut(text, longest = 40) {
     const line = String(text).replace(/\s+/g, " ");
@@ -44,6 +50,18 @@ const gaug = (() => {
     showTheme();
   });
   systemDark.addEventListener("change", showTheme);
+  // Paper is white, for what is drawn on a canvas, too.
+  let before;
+  window.addEventListener("beforeprint", () => {
+    before = document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = "light";
+    showTheme();
+  });
+  window.addEventListener("afterprint", () => {
+    if (before) document.documentElement.dataset.theme = before;
+    else delete document.documentElement.dataset.theme;
+    showTheme();
+  });
 
   // Tables: a click on a column's name sorts by it, a second one the other way round.
   const keyOf = cell => {
