@@ -79,6 +79,21 @@ def test_trials_with_new_seeds_decide_if_there_are_any():
     assert found.ranked() == [confirmed, lucky]
 
 
+def test_no_augmentation_is_shown_in_the_runs_of_the_trial_beside_it():
+    plain = tried(NONE, 70.0, 90.0)
+    again = dataclasses.replace(tried(SMOOTHED, 0.0, 90.0), confirmed=True)
+    assert again.outcomes is not None
+    new = RunScores((1,), (90.0,), again.outcomes.nodes[1:])
+    again = dataclasses.replace(again, outcomes=None).with_runs(new)
+    found = Comparison(plain, [again])
+    beside = found.plain_beside(again)
+    assert beside is not None
+    assert beside.values == (90.0,)
+    assert found.verdict() == (
+        "No trial that ran with new seeds scored above no augmentation on the validation nodes."
+    )
+
+
 def test_nothing_above_no_augmentation():
     found = compared((NONE, (80.0,)), (FEATURES, (80.0,)))
     assert found.verdict() == "No trial scored above no augmentation on the validation nodes."

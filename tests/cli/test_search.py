@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -48,6 +49,16 @@ def test_a_person_reads_the_best_settings_and_how_to_use_them(gaug):
     assert "karate, gcn, method dropedge: 3 trials" in result.out
     assert "no augmentation" in result.out
     assert "2 runs" in result.out
+
+
+def test_what_is_printed_agrees_with_the_verdict(gaug):
+    split = ("--split", "stratified", "--set", "train_fraction=0.3")
+    found = gaug("search", "karate", *split, "--method", "dropedge", "--trials", 6,
+                 "--trial-runs", 2, "--runs", 1)  # fmt: skip
+    scores = re.findall(r"validation ([\d.]+) ± [\d.]+  (.+)", found.out)
+    plain = next(float(score) for score, words in scores if words == "no augmentation")
+    best = max(float(score) for score, words in scores if words != "no augmentation")
+    assert ("scored above no augmentation" in found.out) == (best <= plain)
 
 
 def test_ones_own_graph(gaug):

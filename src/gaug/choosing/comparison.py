@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gaug.choosing.gains import Gain, gains_over
+from gaug.choosing.scores import ValidationScores
 from gaug.choosing.trial import Trial
 
 #: A trial is chosen if it is at least this sure that it gains anything.
@@ -75,6 +76,15 @@ class Comparison:
         """Points of the best trial above no augmentation, on the validation nodes."""
         return 0.0 if self.best is self.plain else self._ahead(self.best)
 
+    def plain_beside(self, trial: Trial) -> ValidationScores | None:
+        """The scores of no augmentation in the runs of a trial, where single runs are known."""
+        plain, other = self.plain.outcomes, trial.outcomes
+        shared = () if plain is None or other is None else plain.shared(other)
+        if plain is None or not shared:
+            return self.plain.scores
+        values = tuple(plain.values[plain.runs.index(run)] for run in shared)
+        return ValidationScores(values, plain.num_nodes)
+
     def gain_of(self, trial: Trial) -> Gain | None:
         """The gain of a trial; None where the scores of single nodes are not known."""
         return self._gains.get(id(trial))
@@ -107,7 +117,8 @@ class Comparison:
             return "Only the trial without augmentation was finished."
         shown = self.chosen if self.helps else self.best
         if shown is self.plain:
-            return "No trial scored above no augmentation on the validation nodes."
+            which = " that ran with new seeds" if self.finalists[0].confirmed else ""
+            return f"No trial{which} scored above no augmentation on the validation nodes."
         gain = self.gain_of(shown)
         points = f"{self._ahead(shown):.1f} points above no augmentation on the validation nodes"
         if gain is None:

@@ -73,7 +73,7 @@ class SearchResult:
 
     def __str__(self) -> str:
         lines = [f"{trial.scores}  {trial}" for trial in self.ranked()]
-        lines.append(f"{self.comparison.plain.scores}  no augmentation")
+        lines.append(f"{self.comparison.plain_beside(self.best)}  no augmentation")
         return "\n".join([*lines, self.comparison.verdict()])
 
 
