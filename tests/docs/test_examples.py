@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pydoc
 import re
 import shlex
@@ -88,7 +89,7 @@ def test_each_printed_command_succeeds(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for line in [*made_before(command), command]:
-        arguments = shlex.split(line)
+        arguments = shlex.split(os.path.expandvars(line))
         # Fewer runs and epochs show as well that the command works.
         if arguments[1] in ("train", "search", "reproduce", "inspect"):
             arguments += ["--runs", "1"]

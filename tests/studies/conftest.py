@@ -9,6 +9,7 @@ import pytest
 
 from gaug.data.catalog import readers
 from gaug.data.catalog.entries import CATALOG, Entry
+from gaug.presets import preset as presets
 from gaug.runs.store import Store
 from gaug.training import run as training_run
 from gaug.training.loop import train_run
@@ -25,6 +26,12 @@ def _club_for_cora(monkeypatch: pytest.MonkeyPatch) -> None:
     """The karate club in the place of Cora."""
     stand_in = Entry("cora", "", "", (), readers.read_karate, "as-is", "stratified", "embedded")
     monkeypatch.setitem(CATALOG, "cora", stand_in)
+
+
+@pytest.fixture(autouse=True)
+def _no_presets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A package without presets, so that every cell is searched, whatever is shipped."""
+    monkeypatch.setattr(presets, "FOLDER", tmp_path / "presets")
 
 
 class Trainings(list[tuple[Any, ...]]):

@@ -65,7 +65,9 @@ class Figure1(Study):
                 generator = torch.Generator().manual_seed(run_seed(options.seed, run))
                 drawn = None if change is None else change(generator)
                 for inference in ("original",) if drawn is None else ("modified", "original"):
-                    method = "none" if drawn is None else FixedChange(drawn, inference)
+                    method = (
+                        "none" if drawn is None else FixedChange(drawn, inference, variant.lower())
+                    )
                     plan = Plan.of(
                         loaded,
                         model="gcn",

@@ -25,6 +25,7 @@ class FixedChangeConfig(MethodConfig):
     changes: ClassVar[str | None] = "once"
 
     change: str = setting("", "Fingerprint of the added and removed edges.")
+    kind: str = setting("", "Where the change is from.")
     inference: str = setting(
         "modified", "Graph to predict on: modified or original.", choices=("modified", "original")
     )
@@ -36,16 +37,23 @@ class FixedChange(Method[FixedChangeConfig]):
     Args:
         change: Edges to add and remove.
         inference: ``modified`` or ``original``: the graph to predict on.
+        kind: Where the change is from, for the records.
         options: Arguments of every method.
     """
 
     config_type = FixedChangeConfig
 
-    def __init__(self, change: GraphChange, inference: str = "modified", **options: Any) -> None:
+    def __init__(
+        self,
+        change: GraphChange,
+        inference: str = "modified",
+        kind: str = "",
+        **options: Any,
+    ) -> None:
         digest = hashlib.sha256()
         for pairs in (change.added, change.removed):
             digest.update(repr(sorted(map(tuple, pairs.t().tolist()))).encode())
-        config = FixedChangeConfig(digest.hexdigest()[:12], inference)
+        config = FixedChangeConfig(digest.hexdigest()[:12], kind, inference)
         super().__init__(config, **options)
         self.change = change
 
