@@ -232,12 +232,12 @@ def test_features_of_any_type_and_layout_keep_their_values_in_single_precision(l
     assert torch.equal(valid.x.to_dense(), dense.float())
 
 
-def test_features_become_sparse_only_where_fewer_than_a_fifth_are_not_zero():
-    fifth = torch.zeros(5, 10)
-    fifth[:, 0:2] = 3.0
-    below = fifth.clone()
+def test_features_become_sparse_only_where_fewer_than_three_tenths_are_not_zero():
+    enough = torch.zeros(5, 10)
+    enough[:, 0:3] = 3.0
+    below = enough.clone()
     below[0, 0] = 0.0
-    assert compact_features(fifth).layout == torch.strided
+    assert compact_features(enough).layout == torch.strided
     assert compact_features(below).layout == torch.sparse_csr
     assert torch.equal(compact_features(below).to_dense(), below)
 

@@ -11,7 +11,7 @@ from gaug.errors import DataError
 from gaug.graph.sparse import csr_tensor
 
 #: Features with a smaller share of non-zeros than this are kept sparse.
-SPARSE_BELOW = 0.2
+SPARSE_BELOW = 0.3
 
 
 def feature_density(x: Tensor) -> float:
