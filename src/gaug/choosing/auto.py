@@ -59,7 +59,9 @@ def choose_method(
     check_auto(plan.model.name, time_budget)
     graphs = graphs or Graphs()
     check_validation(graphs, NONE.trial(plan))
-    runner = TrialRunner(graphs, runs, executor, store, resampling=resampling_of(graphs, plan))
+    runner = TrialRunner(
+        graphs, runs, executor, store, resampling=resampling_of(graphs, plan, runs)
+    )
     return race(
         plan,
         graphs.place(plan).task,

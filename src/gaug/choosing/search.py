@@ -14,7 +14,7 @@ from typing import Any
 
 from gaug.choosing.candidates import NONE, compares_nodes
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.engine import OnTrial, TrialRunner, check_validation
+from gaug.choosing.engine import OnTrial, TrialRunner, check_validation, resampling_of
 from gaug.choosing.limits import SEARCH_FINALISTS, TRIAL_RUNS, TRIALS, check_search
 from gaug.choosing.optuna_study import Finalists, OptunaStudy
 from gaug.choosing.shared_trials import SharedTrials
@@ -193,7 +193,8 @@ def search_settings(
     placed = graphs.place(plan)
     space = search_space(placed, fixed)
     deadline = math.inf if timeout is None else time.monotonic() + timeout
-    runner = TrialRunner(graphs, trial_runs, executor, store, deadline)
+    resampling = resampling_of(graphs, plan, final=trial_runs)
+    runner = TrialRunner(graphs, trial_runs, executor, store, deadline, resampling=resampling)
     plain = runner.run_one(plain)
     name = study_name(placed, space, trial_runs)
     study = OptunaStudy(plan, space, trials=trials, name=name, store=store)
@@ -211,7 +212,7 @@ def search_settings(
                 _run_shared(runner, final)
                 tried = _with_finalists(tried, _with_outcomes(runner, final.results(), store))
                 plain = _extended(runner, plain)
-    comparison = Comparison(plain, tried)
+    comparison = Comparison(plain, tried, resampling)
     if comparison.best_change is None:
         reasons = [trial.failure for trial in comparison.left_out]
         raise TrainingError(f"No trial could be run: {(reasons or ['there was no time'])[-1]}")
