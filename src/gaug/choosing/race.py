@@ -28,6 +28,7 @@ from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import TrialRunner
 from gaug.choosing.trial import Trial
 from gaug.choosing.trial_training import look_training, trial_training
+from gaug.methods.gaug_m.config import GAugMConfig
 from gaug.runs.executor import OnNote, OnProgress
 from gaug.runs.plan import Plan
 from gaug.training.config import TrainingConfig
@@ -156,7 +157,9 @@ class _Race:
         self.left_out[trial.name] = dataclasses.replace(trial, failure=reason)
 
     def _leaders(self) -> list[Candidate]:
-        return [self.candidates[trial.name] for trial in self._ranked()[:_LEADERS]]
+        """The best that others can be built from: those with an edge predictor."""
+        ranked = [self.candidates[trial.name] for trial in self._ranked()]
+        return [one for one in ranked if isinstance(one.config, GAugMConfig)][:_LEADERS]
 
     def _upon_leaders(self) -> list[Candidate]:
         """Methods on top of each, and second rounds, the cheap ones of both first."""

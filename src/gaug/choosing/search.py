@@ -196,7 +196,7 @@ def search_settings(
     resampling = resampling_of(graphs, plan, final=trial_runs)
     runner = TrialRunner(graphs, trial_runs, executor, store, deadline, resampling=resampling)
     plain = runner.run_one(plain)
-    name = study_name(placed, space, trial_runs)
+    name = study_name(placed, space, trial_runs, drawn=resampling is not None)
     study = OptunaStudy(plan, space, trials=trials, name=name, store=store)
     with contextlib.closing(study):
         before = len(study.results())
@@ -284,9 +284,20 @@ def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, S
     return found
 
 
-def study_name(placed: PlacedPlan, space: dict[str, Searched], trial_runs: int) -> str:
-    """Name of the study: graph, model and method, and a fingerprint of the rest."""
+def study_name(
+    placed: PlacedPlan, space: dict[str, Searched], trial_runs: int, *, drawn: bool = False
+) -> str:
+    """Name of the study: graph, model and method, and a fingerprint of the rest.
+
+    Args:
+        placed: The plan.
+        space: The search space.
+        trial_runs: Runs of each trial.
+        drawn: Whether runs draw their own nodes.
+    """
     plan = placed.plan
     deciding = [placed.identity(0), {name: str(space[name]) for name in space}, trial_runs]
+    if drawn:
+        deciding.append("drawn nodes")
     digest = hashlib.sha256(json.dumps(deciding).encode()).hexdigest()[:12]
     return f"{placed.loaded.name}, {plan.model.name}, {plan.method.name}, {digest}"
