@@ -108,6 +108,7 @@ class _Race:
         self.on_note = on_note or (lambda note: None)
         self.start = time.monotonic()
         self.share = 0.0
+        self.seconds_per_epoch = 0.0  # of late, with all workers
         self.plain = NONE.trial(plan)
         self.tried: dict[str, Trial] = {}
         self.left_out: dict[str, Trial] = {}
@@ -200,12 +201,9 @@ class _Race:
 
     def _affordable(self) -> int:
         """As many finalists as can have all their first runs in the time that is left."""
-        assert self.plain.outcomes is not None
         left = self.start + self.time_budget - time.monotonic()
-        more = len(self.plain.outcomes.runs) - 1
-        epochs = self.look.epochs + more * self.training.epochs
-        each = CONFIRMING * self.plain.seconds * self.training.epochs / epochs
-        return int(min(FINALISTS, max(1, left / max(each, 1e-9) - 1)))
+        each = CONFIRMING * self.training.epochs * self.seconds_per_epoch
+        return FINALISTS if each == 0 else int(min(FINALISTS, max(1, left / each - 1)))
 
     def _is_open(self) -> bool:
         """Whether more runs could make the choice clear."""
@@ -236,9 +234,12 @@ class _Race:
             deadline=self.start + self.time_budget,
             last_start=self.start + end * self.time_budget,
         )
-        self.plain, *done = runner.run_more(
-            [self.plain, *trials], runs, tell, training or self.training
-        )
+        training = training or self.training
+        asked, begun = [self.plain, *trials], time.monotonic()
+        self.plain, *done = runner.run_more(asked, runs, tell, training)
+        new = _count_runs([self.plain, *done]) - _count_runs(asked)
+        if new:
+            self.seconds_per_epoch = (time.monotonic() - begun) / (new * training.epochs)
         for trial in done:
             if trial.counts:
                 self.tried[trial.name] = trial
@@ -277,3 +278,7 @@ class _Race:
             self.on_note(f"{ranked[0]} leads by {self._ahead(ranked[0]):.1f} points")
         elif ranked:
             self.on_note("no augmentation leads")
+
+
+def _count_runs(trials: Iterable[Trial]) -> int:
+    return sum(len(trial.scores.values) for trial in trials if trial.scores is not None)
