@@ -3,9 +3,10 @@
 Run as ``python -m benchmarks.verdicts KIND GRAPHS [FIRST]``, where KIND is ``nothing`` or
 ``something`` with ``-many`` or ``-few`` training nodes. Each graph is another draw of the same
 kind, with 500 validation nodes. To save time, GAug-O, AdaEdge, auto-encoders and second rounds do
-not take part. Prints one line of JSON per graph: whether a method was chosen, how sure it was, its gain on the
-validation nodes, and the gain of the best finalist on at least 1,000 test nodes. ``python -m
-benchmarks.verdicts summary FILE`` counts the lines of a file by kind, with Wilson's intervals.
+not take part. Prints one line of JSON per graph: whether a method was chosen, how sure it was, its
+gain on the validation nodes, and the gain of the best finalist on at least 1,000 test nodes.
+``python -m benchmarks.verdicts summary FILE`` counts the lines of a file by kind, with Wilson's
+intervals.
 """
 
 from __future__ import annotations
