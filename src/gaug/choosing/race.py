@@ -26,6 +26,7 @@ from gaug.choosing.candidates import (
 )
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import TrialRunner
+from gaug.choosing.race_time import Part, RaceTime
 from gaug.choosing.trial import Trial
 from gaug.choosing.trial_training import look_training, trial_training
 from gaug.methods.gaug_m.config import GAugMConfig
@@ -42,8 +43,6 @@ CONFIRMING, MORE = 5, 5
 _LOOKS, _VARIANTS, _STACKS, _HALVING = 0.35, 0.5, 0.6, 0.7
 # Candidates that take longer than these seconds are begun one by one, if there is time left.
 _LONG = 1.0
-#: The shares of the time at which a part of the race begins and ends.
-Part = tuple[float, float]
 # Candidates around which others are tried.
 _LEADERS = 2
 # A gain less sure than this is not worth more runs.
@@ -73,7 +72,8 @@ def race(
         on_progress: Called regularly with the finished share.
         on_note: Called with a few words about who leads.
     """
-    found = _Race(plan, task, runner, time_budget, upon, on_progress, on_note)
+    clock = RaceTime(time_budget, on_progress)
+    found = _Race(plan, task, runner, clock, upon, on_note)
     found.run(candidates)
     return found.comparison()
 
@@ -92,9 +92,8 @@ class _Race:
         plan: Plan,
         task: Task,
         runner: TrialRunner,
-        time_budget: float,
+        clock: RaceTime,
         upon: Callable[[Candidate], list[Candidate]],
-        on_progress: OnProgress | None,
         on_note: OnNote | None,
     ) -> None:
         self.plan = plan
@@ -102,13 +101,9 @@ class _Race:
         self.training = trial_training(plan.training)
         self.task = task
         self.runner = runner
-        self.time_budget = time_budget
+        self.clock = clock
         self.upon = upon
-        self.on_progress = on_progress or (lambda share: None)
         self.on_note = on_note or (lambda note: None)
-        self.start = time.monotonic()
-        self.share = 0.0
-        self.seconds_per_epoch = 0.0  # of late, with all workers
         self.plain = NONE.trial(plan)
         self.tried: dict[str, Trial] = {}
         self.left_out: dict[str, Trial] = {}
@@ -124,7 +119,7 @@ class _Race:
         self._look(self._upon_leaders(), (_VARIANTS, _STACKS))
         self._halve((_STACKS, _HALVING))
         self._confirm((_HALVING, 1.0))
-        self.on_progress(1.0)
+        self.clock.tell((0.0, 1.0), 1.0)
 
     def comparison(self) -> Comparison:
         """What was found so far."""
@@ -201,9 +196,8 @@ class _Race:
 
     def _affordable(self) -> int:
         """As many finalists as can have all their first runs in the time that is left."""
-        left = self.start + self.time_budget - time.monotonic()
-        each = CONFIRMING * self.training.epochs * self.seconds_per_epoch
-        return FINALISTS if each == 0 else int(min(FINALISTS, max(1, left / each - 1)))
+        each = self.clock.affordable(self.training.epochs) / CONFIRMING
+        return int(min(FINALISTS, max(1.0, each - 1)))  # one more: no augmentation
 
     def _is_open(self) -> bool:
         """Whether more runs could make the choice clear."""
@@ -221,25 +215,17 @@ class _Race:
         """Run trials and no augmentation; none begins after the end of a part."""
         if not trials:
             return []
-        begin, end = part
-        total = (len(trials) + 1) * len(runs)
-
-        def tell(done: float) -> None:
-            # A part that is finished early hands its share on to the next.
-            self.share = max(self.share, begin + (end - begin) * min(1.0, done / total))
-            self.on_progress(self.share)
-
         runner = dataclasses.replace(
-            self.runner,
-            deadline=self.start + self.time_budget,
-            last_start=self.start + end * self.time_budget,
+            self.runner, deadline=self.clock.at(1.0), last_start=self.clock.at(part[1])
         )
         training = training or self.training
         asked, begun = [self.plain, *trials], time.monotonic()
-        self.plain, *done = runner.run_more(asked, runs, tell, training)
+        total = len(asked) * len(runs)
+        self.plain, *done = runner.run_more(
+            asked, runs, lambda runs: self.clock.tell(part, runs / total), training
+        )
         new = _count_runs([self.plain, *done]) - _count_runs(asked)
-        if new:
-            self.seconds_per_epoch = (time.monotonic() - begun) / (new * training.epochs)
+        self.clock.learn(new, training.epochs, begun)
         for trial in done:
             if trial.counts:
                 self.tried[trial.name] = trial
@@ -263,7 +249,7 @@ class _Race:
 
     def _too_long(self, candidate: Candidate, part: Part) -> str | None:
         """Why there is no time for a candidate."""
-        left = self.start + part[1] * self.time_budget - time.monotonic()
+        left = self.clock.left(part[1])
         if left <= 0:
             return "no time was left"
         least = self._least_seconds(candidate)
