@@ -106,7 +106,7 @@ def train(
                     quiet=quiet,
                 )
                 plan = comparison.chosen.plan
-                resume = True  # the trials of the chosen method are its first runs
+                resume = True  # repeating the command trains nothing again
                 if not as_json:
                     Console(soft_wrap=True, highlight=False).print(
                         choosing.choice_text(comparison), markup=False
