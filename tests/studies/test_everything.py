@@ -14,6 +14,7 @@ from gaug.errors import DataError
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.runs.store import Store
+from gaug.studies.chooser import Given, Grid
 from gaug.studies.cost import SLOW_RUN_SECONDS, SLOW_RUNS, cell_seconds, duration, remaining
 from gaug.studies.everything import Part, gather, overview, run_parts
 from gaug.studies.outcome import Outcome
@@ -44,7 +45,8 @@ def plan_of(model: str = "gcn", method: str = "none", **settings: Any) -> Plan:
 
 
 def cell_of(name: str, runs: int = 2, stages: Sequence[Stage] = (), **plan: Any) -> Cell:
-    return Cell((name,), plan_of(**plan), range(runs), stages)
+    chooser = Grid(stages) if stages else Given()
+    return Cell((name,), plan_of(**plan), range(runs), chooser)
 
 
 def run(parts: Sequence[Part], store: Store, **options: Any) -> list[list[CellResult]]:

@@ -17,6 +17,7 @@ from gaug.runs.executor import Executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.runs.store import Store
+from gaug.studies.chooser import Given
 from gaug.studies.cost import KnownSeconds, cell_seconds, duration, remaining
 from gaug.studies.engine import OnWork, run_cells
 from gaug.studies.scope import StudyOptions
@@ -192,9 +193,10 @@ def _own(cell: Cell, result: CellResult) -> CellResult:
         records=records,
         failure=None if len(records) == len(cell.runs) else result.failure,
     )
-    if cell.stages:
-        return own
-    return dataclasses.replace(own, settings=cell.settings, trials=cell.trials)
+    # Cells may share runs with given settings and tell otherwise where these come from.
+    if isinstance(cell.chooser, Given):
+        own = dataclasses.replace(own, chosen=cell.chooser.chosen)
+    return own
 
 
 def _identity(cell: Cell) -> tuple[Any, ...]:
@@ -202,7 +204,7 @@ def _identity(cell: Cell) -> tuple[Any, ...]:
     return (
         _plan_identity(cell.plan),
         _plan_identity(cell.search_plan),
-        repr(cell.stages),
+        "given" if isinstance(cell.chooser, Given) else repr(cell.chooser),
         cell.keep_history,
     )
 
