@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gaug.choosing.auto import choose_method
+from gaug.choosing.candidates import ADAEDGE, CANDIDATES, DROPEDGE, FEATURES, Candidate, built_upon
+from gaug.choosing.race import race
+from gaug.choosing.search import search_settings
 from gaug.drawing.table import Code, Scores, Table, render
 from gaug.errors import DataError
+from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.presets import preset as presets
 from gaug.presets.preset import Preset, write_preset
 from gaug.runs.execute import execute
 from gaug.runs.graphs import Graphs
+from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 from gaug.studies import race_and_search
 from gaug.studies.choices import STACKS, Choices
 from gaug.studies.choices_summary import places_of
-from gaug.studies.chooser import Given
+from gaug.studies.chooser import Chooser, Chosen, Given
 from gaug.studies.engine import run_cells
 from gaug.studies.outcome import Outcome, from_lines, to_lines
-from gaug.studies.race_and_search import Race, Search
+from gaug.studies.race_and_search import Race, Search, chosen_of
 from gaug.studies.scope import StudyOptions
 from gaug.studies.study import Cell, CellResult
 from tests.known import known
+from tests.studies.conftest import Trainings
 
 
 @pytest.fixture
@@ -46,14 +54,23 @@ def options(root: Path, **others: Any) -> StudyOptions:
     return StudyOptions(root=root, models=["gcn"], **{"runs": 2, **others})
 
 
-def quick(cells: list[Cell]) -> list[Cell]:
-    """The cells with a few epochs."""
-    return [dataclasses.replace(cell, plan=cell.plan.with_settings(["epochs=2"])) for cell in cells]
+def cell_of(root: Path, chooser: Chooser, runs: int = 2) -> Cell:
+    """A GCN on that graph, for a few epochs."""
+    (plain,) = (cell for cell in Choices().cells(options(root)) if cell.key[1:] == ("gcn", "none"))
+    plan = plain.plan.with_settings(["epochs=2"])
+    return Cell(("school", "gcn", "stack"), plan, range(runs), chooser)
 
 
-def row(cells: list[Cell], name: str) -> Cell:
-    (found,) = (cell for cell in quick(cells) if cell.key[1:] == ("gcn", name))
-    return found
+@pytest.fixture
+def _few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only candidates that are quick to run take part in races."""
+    quick = (DROPEDGE, ADAEDGE, Candidate(DropEdgeConfig(drop_fraction=0.2)))
+    monkeypatch.setitem(race.__kwdefaults__, "candidates", quick)
+
+
+#: A race and a search with more time than they need.
+RACE = Race(1000.0)
+SEARCH = Search(("dropedge", "adaedge"), 4, 1000.0)
 
 
 def run(cells: list[Cell], store: Store, **others: Any) -> list[CellResult]:
@@ -90,17 +107,17 @@ def test_a_preset_is_the_result_of_a_search(root: Path) -> None:
     assert found["stack"].chooser == Search(STACKS, 8, 5.0)
 
 
+@pytest.mark.usefixtures("_few_candidates")
 def test_a_race_is_that_of_auto_and_its_runs_are_gone_on_with(
-    root: Path, store: Store, trainings: list[Any]
+    root: Path, store: Store, trainings: Trainings
 ) -> None:
-    cell = row(Choices([1000.0]).cells(options(root)), "auto-1000")
+    cell = cell_of(root, RACE)
     (result,) = run([cell], store)
-    trained = len(trainings)
     chosen = known(result.chosen)
     comparison = choose_method(cell.plan, time_budget=1000.0, runs=1)
     assert chosen.method == comparison.chosen.plan.method.name
     assert chosen.applied_to(cell.plan).config == comparison.chosen.plan.config
-    assert chosen.trials == len(comparison.trials)
+    assert chosen.trials == len(comparison.trials) == 4
     alone = execute(comparison.chosen.plan, runs=2)
     assert result.scores == [record.test_score for record in alone]
     assert result.failure is None
@@ -108,16 +125,27 @@ def test_a_race_is_that_of_auto_and_its_runs_are_gone_on_with(
     before = len(trainings)
     (again,) = run([cell], store, time_budget=0.0)
     assert (again.chosen, again.scores) == (result.chosen, result.scores)
-    assert len(trainings) == before > trained
+    assert len(trainings) == before
 
 
-def test_a_race_does_not_profit_from_runs_that_were_made_before(
-    root: Path, store: Store, trainings: list[Any]
+@pytest.mark.parametrize("candidate", [*CANDIDATES, *built_upon(FEATURES)], ids=str)
+def test_a_choice_on_record_is_the_same_method_with_the_same_settings(
+    root: Path, candidate: Candidate
 ) -> None:
-    cells = Choices([1000.0, 2000.0]).cells(options(root))
-    run([row(cells, "auto-1000")], store)
+    plan = cell_of(root, RACE).plan
+    trial = candidate.trial(plan)
+    read = Chosen(**json.loads(json.dumps(chosen_of(trial, {}, 1).to_dict())))
+    assert read.method == trial.plan.method.name
+    assert read.applied_to(plan).config == trial.plan.config
+
+
+@pytest.mark.usefixtures("_few_candidates")
+def test_a_race_does_not_profit_from_runs_that_were_made_before(
+    root: Path, store: Store, trainings: Trainings
+) -> None:
+    run([cell_of(root, RACE)], store)
     first = len(trainings)
-    run([row(cells, "auto-2000")], store)
+    run([cell_of(root, Race(2000.0))], store)
     # All candidates again; only the test runs of the same method are shared.
     assert len(trainings) - first >= first - 2
 
@@ -126,77 +154,91 @@ class PowerCutError(BaseException):
     pass
 
 
-@pytest.mark.parametrize("name", ["auto-1000", "gaug-m", "stack"])
+@pytest.mark.usefixtures("_few_candidates")
+@pytest.mark.parametrize("chooser", [RACE, SEARCH], ids=["race", "search"])
+@pytest.mark.parametrize("runs", [2, 7, 11])
 def test_a_study_that_was_killed_ends_with_the_same_table(
-    root: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    root: Path,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    chooser: Chooser,
+    runs: int,
 ) -> None:
-    study = Choices([1000.0], trials=4, search_seconds=1000.0)
-    cells = [row(study.cells(options(root)), one) for one in ("none", name)]
-    expected = shown(study, run(cells, store), root)
-    add, written = Store.add, []
+    plain = dataclasses.replace(cell_of(root, Given()), key=("school", "gcn", "none"))
+    cells = [plain, cell_of(root, chooser)]
+    expected = shown(run(cells, store), root)
+    assert len(store.all()) >= 11
+    add = Store.add
+    written: list[RunRecord] = []
 
-    def dying(self: Store, record: Any) -> int:
+    def dying(self: Store, record: RunRecord) -> int:
         written.append(record)
-        if len(written) == 7:
+        if len(written) == runs:
             raise PowerCutError
         return add(self, record)
 
-    other = Store(str(tmp_path / "other.sqlite"))
-    with monkeypatch.context() as patched:
-        patched.setattr(Store, "add", dying)
-        with pytest.raises(PowerCutError):
-            run(cells, other)
-    assert shown(study, run(cells, other), root) == expected
-    other.close()
+    with closing(Store(str(tmp_path / "other.sqlite"))) as other:
+        with monkeypatch.context() as patched:
+            patched.setattr(Store, "add", dying)
+            with pytest.raises(PowerCutError):
+                run(cells, other)
+        assert shown(run(cells, other), root) == expected
 
 
-def shown(study: Choices, results: list[CellResult], root: Path) -> str:
+def shown(results: list[CellResult], root: Path) -> str:
+    study = Choices()
     return render(study.table(study.outcomes(results, Graphs(), options(root))), "markdown")
 
 
-def test_a_race_is_not_begun_if_its_time_is_not_left(root: Path, store: Store) -> None:
-    cell = row(Choices([60.0]).cells(options(root)), "auto-60")
-    (result,) = run([cell], store, time_budget=30.0)
+@pytest.mark.parametrize("chooser", [Race(60.0), Search(("dropedge",), 4, 60.0)], ids=str)
+def test_a_choice_is_not_begun_if_its_time_is_not_left(
+    root: Path, store: Store, chooser: Chooser
+) -> None:
+    (result,) = run([cell_of(root, chooser)], store, time_budget=30.0)
     assert (result.chosen, result.failure) == (None, "0 of 2 runs in the time given")
     assert store.all() == []
 
 
-def test_a_finished_race_is_not_run_again_to_finish_its_test_runs(
-    root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("_few_candidates")
+@pytest.mark.parametrize("chooser", [RACE, SEARCH], ids=["race", "search"])
+def test_a_finished_choice_is_not_made_again_to_finish_its_test_runs(
+    root: Path, store: Store, monkeypatch: pytest.MonkeyPatch, chooser: Chooser
 ) -> None:
-    cells = Choices([1000.0]).cells(options(root))
-    (first,) = run([row(cells, "auto-1000")], store)
+    (first,) = run([cell_of(root, chooser)], store)
     monkeypatch.setattr(race_and_search, "choose_method", None)
-    more = dataclasses.replace(row(cells, "auto-1000"), runs=range(4))
-    # Of fewer runs a trial would have fewer; here both have one.
-    (result,) = run([more], store)
+    monkeypatch.setattr(race_and_search, "search_settings", None)
+    (result,) = run([cell_of(root, chooser, runs=4)], store)
     assert result.scores[:2] == first.scores
     assert len(result.scores) == 4
 
 
+@pytest.mark.usefixtures("_few_candidates")
+@pytest.mark.parametrize("chooser", [RACE, SEARCH], ids=["race", "search"])
 def test_labels_of_test_nodes_are_hidden_while_choosing(
-    root: Path, store: Store, trainings: Any
+    root: Path, store: Store, trainings: Trainings, chooser: Chooser
 ) -> None:
-    study = Choices([1000.0], trials=4, search_seconds=1000.0)
-    cells = [row(study.cells(options(root)), name) for name in ("auto-1000", "stack")]
-    results = run(cells, store)
-    read = [labels for labels in trainings.labels_of_test_nodes if labels != {-1}]
-    assert len(read) <= 2 * len(results)
+    (result,) = run([cell_of(root, chooser)], store)
+    seen = [labels == {-1} for labels in trainings.labels_of_test_nodes]
+    assert False not in seen[:-2], "only the last two runs, which are for the test score"
     scored = [record for record in store.all() if record.test_score is not None]
-    assert len(scored) <= 2 * len(results)
+    assert [record.test_score for record in scored] == result.scores
 
 
 def test_of_several_methods_the_best_on_validation_nodes_is_taken(root: Path, store: Store) -> None:
-    study = Choices(trials=8, search_seconds=1000.0)
-    (result,) = run([row(study.cells(options(root)), "stack")], store)
-    assert known(result.chosen).method in STACKS
-    assert result.trials == 8
-    assert result.records[0].method == known(result.chosen).method
+    cell = cell_of(root, SEARCH)
+    (result,) = run([cell], store)
+    found = [
+        search_settings(cell.plan.with_method(method), trials=2, trial_runs=1)
+        for method in SEARCH.methods
+    ]
+    best = max(found, key=lambda one: one.comparison.gain)
+    assert result.records[0].config["method"] == best.plan.config["method"]
+    assert result.trials == 4
 
 
 def test_where_every_method_fails_the_cell_says_why(root: Path, store: Store) -> None:
-    study = Choices(trials=4, search_seconds=1000.0)
-    cell = row(study.cells(options(root)), "stack")
+    cell = cell_of(root, SEARCH)
     broken = cell.plan.with_settings(["learning_rate=1e38", "epochs=50"])
     (result,) = run([dataclasses.replace(cell, plan=broken)], store)
     assert result.records == []

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -57,7 +57,7 @@ class Race(Chooser):
                 on_progress=on_share,
             )
         shown = found.chosen if found.helps else found.best
-        return _chosen(found.chosen, _verdict(found, shown), len(found.trials))
+        return chosen_of(found.chosen, _verdict(found, shown), len(found.trials))
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Search(Chooser):
             raise failure
         best = max(found, key=lambda one: (one.best.confirmed, one.comparison.gain))
         verdict = _verdict(best.comparison, best.best)
-        return _chosen(best.best, verdict, sum(len(one.trials) for one in found))
+        return chosen_of(best.best, verdict, sum(len(one.trials) for one in found))
 
 
 def _remembered(
@@ -139,7 +139,14 @@ def _remembered(
     return chosen
 
 
-def _chosen(trial: Trial, verdict: dict[str, Any], trials: int) -> Chosen:
+def chosen_of(trial: Trial, verdict: Mapping[str, Any], trials: int) -> Chosen:
+    """A trial as a choice: its method, and the settings that are needed to build it again.
+
+    Args:
+        trial: The trial.
+        verdict: How sure the choice is.
+        trials: How many were tried.
+    """
     config = trial.plan.method.config
     plain = type(config)().to_dict()
     changed = {
