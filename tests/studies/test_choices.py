@@ -156,7 +156,7 @@ class PowerCutError(BaseException):
 
 @pytest.mark.usefixtures("_few_candidates")
 @pytest.mark.parametrize("chooser", [RACE, SEARCH], ids=["race", "search"])
-@pytest.mark.parametrize("runs", [2, 7, 11])
+@pytest.mark.parametrize("runs", [2, 5, 9])
 def test_a_study_that_was_killed_ends_with_the_same_table(
     root: Path,
     store: Store,
@@ -168,7 +168,7 @@ def test_a_study_that_was_killed_ends_with_the_same_table(
     plain = dataclasses.replace(cell_of(root, Given()), key=("school", "gcn", "none"))
     cells = [plain, cell_of(root, chooser)]
     expected = shown(run(cells, store), root)
-    assert len(store.all()) >= 11
+    assert len(store.all()) >= 9
     add = Store.add
     written: list[RunRecord] = []
 
