@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.gains import Gain
 from gaug.choosing.trial import Trial
-from gaug.drawing.names import cut
+from gaug.drawing.names import cut, printable
 from gaug.drawing.picture import BLUE, GRAY, GREEN, picture
 
 #: Trials that are drawn, the best ones.
@@ -162,5 +162,5 @@ def _words(comparison: Comparison, hidden: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text in which no dollar sign starts a formula."""
-    return text.replace("$", r"\$")
+    """A text for a picture, where no dollar sign starts a formula."""
+    return printable(text).replace("$", r"\$")
