@@ -15,7 +15,7 @@ from gaug.choosing.candidates import ADAEDGE, CANDIDATES, DROPEDGE, FEATURES, Ca
 from gaug.choosing.race import race
 from gaug.choosing.search import search_settings
 from gaug.drawing.table import Code, Scores, Table, render
-from gaug.errors import DataError
+from gaug.errors import ConfigError, DataError
 from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.presets import preset as presets
 from gaug.presets.preset import Preset, write_preset
@@ -93,6 +93,19 @@ def test_every_graph_at_hand_has_all_rows(root: Path) -> None:
 def test_without_a_graph_at_hand_it_says_where_they_belong(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="No graph is in the data folder"):
         Choices().cells(StudyOptions(root=tmp_path))
+
+
+def test_only_graphs_that_are_there_can_be_named(root: Path) -> None:
+    scope = Choices.scope
+    scope.check("choices", StudyOptions(graphs=["school", "cora"], root=root))
+    with pytest.raises(ConfigError, match=r"Unknown graph 'scool'\. .* school\. Did you"):
+        scope.check("choices", StudyOptions(graphs=["scool"], root=root))
+    with pytest.raises(ConfigError, match="Unknown graph 'school'"):
+        scope.check("choices", StudyOptions(graphs=["school"], root=root / "elsewhere"))
+    # A graph of the catalog that is named but absent has cells, which say what is missing.
+    cells = Choices().cells(options(root, graphs=["cora"]))
+    (result, *_) = run(cells[:1], Store("sqlite://"))
+    assert "gaug datasets fetch cora" in known(result.failure)
 
 
 def test_a_preset_is_the_result_of_a_search(root: Path) -> None:

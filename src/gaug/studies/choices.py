@@ -49,6 +49,7 @@ class Choices(Study):
     name = "choices"
     title = "What choosing gains"
     scope = STUDIES["choices"].scope
+    comes_last = True
 
     def __init__(
         self,

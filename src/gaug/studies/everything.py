@@ -65,7 +65,8 @@ def run_parts(
 ) -> list[list[CellResult]]:
     """Run what the store lacks, and return the cells of each part with their runs.
 
-    Cells of all parts are ordered by what they take. Cells with the same runs are run once.
+    Cells of all parts are ordered by what they take, those of studies that come last after all
+    others. Cells with the same runs are run once.
 
     Args:
         parts: The studies with their cells.
@@ -83,7 +84,11 @@ def run_parts(
     done = 0.0
     known = store.mean_seconds()
     total = sum(cell_seconds(cell, known, trial_runs) for cell in shared.values())
-    for tier in _tiers(list(shared.values()), known, trial_runs):
+    early = {_identity(cell) for part in parts if not part.study.comes_last for cell in part.cells}
+    groups = [[], []]  # type: list[list[Cell]]
+    for identity, cell in shared.items():
+        groups[identity not in early].append(cell)
+    for tier in (tier for group in groups for tier in _tiers(group, known, trial_runs)):
         seconds = sum(cell_seconds(cell, known, trial_runs) for cell in tier)
 
         def tell(part: float, whole: float, done: float = done, seconds: float = seconds) -> None:

@@ -87,17 +87,19 @@ class CellResult:
 
 
 class Study(ABC):
-    """A table or figure of the paper.
+    """A table or figure of the paper, or another question that takes many runs.
 
     Attributes:
         name: Its name on the command line.
         title: What it shows, in one line.
         scope: Its options.
+        comes_last: Whether its cells come after those of all others, where all studies are run.
     """
 
     name: str
     title: str
     scope: Scope = Scope()
+    comes_last: bool = False
 
     @abstractmethod
     def cells(self, options: StudyOptions) -> list[Cell]:
