@@ -65,7 +65,7 @@ def cell_of(root: Path, chooser: Chooser, runs: int = 2) -> Cell:
 def _few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only candidates that are quick to run take part in races."""
     quick = (DROPEDGE, ADAEDGE, Candidate(DropEdgeConfig(drop_fraction=0.2)))
-    monkeypatch.setitem(race.__kwdefaults__, "candidates", quick)
+    monkeypatch.setitem(known(race.__kwdefaults__), "candidates", quick)
 
 
 #: A race and a search with more time than they need.

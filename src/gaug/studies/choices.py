@@ -132,9 +132,9 @@ class Choices(Study):
             shown,
             [
                 *provenance(outcomes, paper=False),
-                "auto: what 'gaug train --method auto' takes in so many seconds. Searched: the best"
-                " settings of 'gaug search', which is limited in trials and time; of the stacks,"
-                " the best on validation nodes. All of these are chosen on validation nodes.",
+                "auto: what it takes in so many seconds. Searched: the best settings of a search that"
+                " is limited in trials and time; of the stacks, the best one. All of these are"
+                " chosen on validation nodes.",
                 f"{HINDSIGHT.capitalize()}: the row with the highest test score, the MLP's among"
                 " them. That is no choice anybody could make, since it takes the labels of the"
                 " test nodes.",
