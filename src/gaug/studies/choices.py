@@ -8,9 +8,8 @@ from gaug.data.catalog.entries import CATALOG
 from gaug.data.config import SplitConfig
 from gaug.data.folders import own_graphs
 from gaug.data.source import GraphSource
-from gaug.drawing.table import Field, Table, with_best
+from gaug.drawing.table import Table
 from gaug.errors import ConfigError, DataError
-from gaug.models.registry import MODELS
 from gaug.runs.plan import Plan
 from gaug.studies.choices_summary import (
     HINDSIGHT,
@@ -19,7 +18,7 @@ from gaug.studies.choices_summary import (
     chosen_table,
     hindsight_table,
     places_of,
-    row_title,
+    score_rows,
     summary_table,
 )
 from gaug.studies.chooser import Given
@@ -105,35 +104,15 @@ class Choices(Study):
     def table(self, outcomes: Sequence[Outcome]) -> Table:
         """One row per model and way to choose, one column per graph."""
         places = places_of(outcomes)
-        by_key = {outcome.key: outcome for outcome in outcomes}
-        graphs = list(dict.fromkeys(graph for graph, _, _ in by_key))
-        rows = list(dict.fromkeys((model, row) for _, model, row in by_key))
-        rows.sort(key=lambda row: row[0] != MLP)  # the MLP first, the others as they come
-        shown: list[list[Field]] = []
-        for model, row in rows:
-            cells = [by_key.get((graph, model, row)) for graph in graphs]
-            scores = [None if cell is None else cell.beside(None) for cell in cells]
-            shown.append([MODELS.title(model), row_title(row), *scores])
-        shown = with_best(shown, block=lambda row: row[0])
-        for model in dict.fromkeys(model for _, model in places):
-            best = [places[graph, model].hindsight for graph in graphs if (graph, model) in places]
-            if any(one is not None for one in best):
-                columns = [
-                    places[graph, model].best_scores if (graph, model) in places else None
-                    for graph in graphs
-                ]
-                last = max(
-                    place for place, row in enumerate(shown) if row[0] == MODELS.title(model)
-                )
-                shown.insert(last + 1, [MODELS.title(model), HINDSIGHT, *columns])
+        graphs = list(dict.fromkeys(outcome.key[0] for outcome in outcomes))
         return Table(
             self.title,
             ["model", "method", *graphs],
-            shown,
+            score_rows(outcomes, graphs),
             [
                 *provenance(outcomes, paper=False),
-                "auto: what it takes in so many seconds. Searched: the best settings of a search that"
-                " is limited in trials and time; of the stacks, the best one. All of these are"
+                "auto: what it takes in so many seconds. Searched: the best settings of a search"
+                " that is limited in trials and time; of the stacks, the best one. All of these are"
                 " chosen on validation nodes.",
                 f"{HINDSIGHT.capitalize()}: the row with the highest test score, the MLP's among"
                 " them. That is no choice anybody could make, since it takes the labels of the"
@@ -141,11 +120,7 @@ class Choices(Study):
                 best_note("model"),
                 *failures(outcomes),
             ],
-            [
-                summary_table(places),
-                *chosen_table(outcomes),
-                *hindsight_table(places),
-            ],
+            [summary_table(places), *chosen_table(outcomes), *hindsight_table(places)],
         )
 
 

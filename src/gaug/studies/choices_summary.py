@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gaug.drawing.table import Code, Field, Scores, Table
+from gaug.drawing.table import Code, Field, Scores, Table, with_best
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
 from gaug.runs.summary import mean_and_spread
@@ -103,6 +103,31 @@ def row_title(row: str) -> str:
     if row.startswith("auto-"):
         return f"auto, {row.removeprefix('auto-')} s"
     return _TITLES[row] if row in _TITLES else METHODS.title(row)
+
+
+def score_rows(outcomes: Sequence[Outcome], graphs: Sequence[str]) -> list[list[Field]]:
+    """The test scores of each model and row, one column per graph; the MLP first.
+
+    Args:
+        outcomes: The outcomes of the study.
+        graphs: The graphs.
+    """
+    places = places_of(outcomes)
+    scores = {outcome.key: outcome.beside(None) for outcome in outcomes}
+    models = dict.fromkeys(model for _, model, _ in scores)
+    shown: list[list[Field]] = []
+    for model in sorted(models, key=lambda name: name != MLP):
+        title = MODELS.title(model)
+        names = dict.fromkeys(row for _, found, row in scores if found == model)
+        rows: list[list[Field]] = [
+            [title, row_title(row), *(scores.get((graph, model, row)) for graph in graphs)]
+            for row in names
+        ]
+        shown += with_best(rows, block=lambda row: row[0])
+        if model != MLP:
+            best = [places.get((graph, model), Place()).best_scores for graph in graphs]
+            shown.append([title, HINDSIGHT, *best])
+    return shown
 
 
 def summary_table(places: Places) -> Table:
