@@ -107,5 +107,5 @@ def find_study(name: str) -> StudyEntry:
         ConfigError: If there is no study of that name.
     """
     if name not in STUDIES:
-        raise unknown_name("table or figure", name, STUDIES)
+        raise unknown_name("study", name, STUDIES)
     return STUDIES[name]
