@@ -8,6 +8,7 @@ from typing import Any
 from gaug.choosing.grid import Stage
 from gaug.drawing.table import Table
 from gaug.methods.registry import METHODS
+from gaug.studies.chooser import Given, Grid
 from gaug.studies.outcome import Outcome
 from gaug.studies.paper import Score, table5_score
 from gaug.studies.registry import STUDIES
@@ -69,15 +70,9 @@ class Table5(Study):
     def _cell(self, graph: str, method: str, way: str, options: StudyOptions) -> Cell:
         batches = BATCHES[graph] if way == "mini-batch" else {}
         plan = paper_plan(graph, MODEL, method, batches, options)
-        searched = self.scope.source_of_settings(options) == "search"
-        stages = SEARCHES[method] if searched else ()
-        return Cell(
-            (graph, method, way),
-            plan,
-            self.scope.run_numbers(options),
-            stages,
-            chosen="search" if stages else "default",
-        )
+        searched = self.scope.source_of_settings(options) == "search" and SEARCHES[method]
+        chooser = Grid(SEARCHES[method]) if searched else Given()
+        return Cell((graph, method, way), plan, self.scope.run_numbers(options), chooser)
 
     def table(self, outcomes: Sequence[Outcome]) -> Table:
         """One row per method and way of training, one column per graph."""

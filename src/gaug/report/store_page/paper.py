@@ -24,6 +24,7 @@ from gaug.report.store_page.experiments import CHOSEN, TRIED, Experiment, change
 from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
 from gaug.runs.summary import mean_and_spread
+from gaug.studies.chooser import Chosen, Given, Grid
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
 from gaug.studies.searches import SEARCHES
@@ -61,7 +62,7 @@ class PaperPart:
 
 def paper_parts(experiments: Sequence[Experiment]) -> list[PaperPart]:
     """Every table and figure of the paper, in its order."""
-    return [_part(name, experiments) for name in STUDIES]
+    return [_part(name, experiments) for name, entry in STUDIES.items() if entry.of_paper]
 
 
 def _part(name: str, experiments: Sequence[Experiment]) -> PaperPart:
@@ -129,15 +130,18 @@ def _by_settings(
         records = [] if best is None else [one for one in best.records if one.run in cell.runs]
         scored = [record for record in records if record.test_score is not None]
         settings = {} if best is None else best.settings
-        found.append(CellResult(cell, scored, settings, _trials(cell, best, alike)))
+        chosen = Chosen(settings, _trials(cell, best, alike))
+        # Its own settings are among those of the experiment.
+        found.append(CellResult(dataclasses.replace(cell, settings={}), scored, chosen))
     return found
 
 
 def _trials(cell: Cell, best: Experiment | None, alike: Sequence[Experiment]) -> int:
     """Number of settings among which those of a cell were chosen; 0 if they were given."""
-    if cell.chosen == "preset" and best is not None and best.settings == _wanted(cell):
-        return cell.trials
-    searched = cell.stages or cell.chosen == "preset"
+    chooser = cell.chooser
+    if isinstance(chooser, Given) and best is not None and best.settings == _wanted(cell):
+        return chooser.trials
+    searched = chooser.source in ("search", "preset")
     return sum(one.chosen in (CHOSEN, TRIED) for one in alike) if searched else 0
 
 
@@ -148,10 +152,11 @@ def _wanted(cell: Cell) -> dict[str, Any]:
 def _best(cell: Cell, alike: Sequence[Experiment]) -> Experiment | None:
     """The experiment that fills a cell."""
     wanted = _wanted(cell)
-    # Another search than the one behind a preset may fill a cell too.
-    stages = SEARCHES[cell.plan.method.name] if cell.chosen == "preset" else cell.stages
-    searched = {name for stage in stages for part in (stage.values, *stage.over) for name in part}
-    free = searched | ({"predictor"} if stages else set())
+    chooser = cell.chooser
+    if chooser.source == "preset":  # another search than the one behind it may fill the cell, too
+        chooser = Grid(SEARCHES[cell.plan.method.name])
+    searched = chooser.settings if isinstance(chooser, Grid) else set()
+    free = searched | ({"predictor"} if searched else set())
     split = cell.plan.split.hash if isinstance(cell.plan.split, Split) else None
     candidates = [
         one
@@ -159,12 +164,12 @@ def _best(cell: Cell, alike: Sequence[Experiment]) -> Experiment | None:
         if one.tests
         and split in (None, one.first.split_hash)
         and _settled(one.settings, free) == _settled(wanted, free)
-        and not (stages and _is_control(one))
+        and not (searched and _is_control(one))
     ]
     return max(
         candidates,
         key=lambda one: (
-            cell.chosen == "preset" and one.settings == wanted,
+            cell.chooser.source == "preset" and one.settings == wanted,
             one.chosen == CHOSEN,
             len(one.tests) > 1,
             one.val_mean,
