@@ -21,6 +21,8 @@ from gaug.runs.plan import Plan
 
 #: With fewer validation nodes than this, each run has its own training and validation nodes.
 ENOUGH = 200
+#: What the name of a resampled split ends with.
+RESAMPLED = ", resampled"
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Resampling:
             chosen = generator.permutation(len(group))[:wanted]
             train[group[torch.from_numpy(chosen)]] = True
         inside = train[self.nodes]
-        name = f"{self.split.name}, resampled"
+        name = f"{self.split.name}{RESAMPLED}"
         return Split(name, self.nodes[inside], self.nodes[~inside], self.split.test)
 
     def plan_of(self, plan: Plan, run: int) -> Plan:

@@ -118,10 +118,10 @@ def _figure5(part: PaperPart, histories: Mapping[int, History]) -> dict[str, dic
     return {
         "Figure 5: edges within a class in the graphs that GAug-O samples on Cora": xy(
             [{**share, "y": curves["intra_share"]}],
-            {"title": "epoch of joint training"},
+            {"title": "epoch of joint training", "whole": True},
             {"title": "share of edges", "percent": True},
         ),
         "Figure 5: learning curves of GAug-O on Cora": xy(
-            losses, {"title": "epoch of joint training"}, {"title": "loss"}
+            losses, {"title": "epoch of joint training", "whole": True}, {"title": "loss"}
         ),
     }

@@ -76,7 +76,7 @@ class Search:
         ]
         return xy(
             [one for one in series if one["x"]],
-            {"title": "trial"},
+            {"title": "trial", "whole": True},
             {"title": "validation micro-F1, %"},
         )
 

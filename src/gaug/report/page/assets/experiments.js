@@ -44,7 +44,7 @@ gaug.experiments = (() => {
       if (row.hidden) continue;
       const { one } = lineOf.get(row);
       const values = known(one.test).length ? known(one.test) : known(one.val);
-      if (values.length) shown.push({ name: `${cut(one.graph, 16)} · ${cut(one.model, 10)} · ${cut(one.method, 12)}`, points: values.slice(0, 60), value: mean(values), spread: spread(values), text: mean(values).toFixed(1), color: known(one.test).length ? "c0" : "other", shape: known(one.test).length ? "circle" : "square" });
+      if (values.length) shown.push({ name: `${cut(one.graph, 16)} · ${cut(one.model, 10)} · ${cut(one.method, 16)}`, note: one.settings, points: values.slice(0, 60), value: mean(values), spread: spread(values), text: mean(values).toFixed(1), color: known(one.test).length ? "c0" : "other", shape: known(one.test).length ? "circle" : "square" });
       if (shown.length === 20) break;
     }
     gaug.data.charts.compared = { kind: "rows", rows: shown, x: { title: "micro-F1, %" } };
