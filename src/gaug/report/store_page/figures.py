@@ -52,7 +52,7 @@ def _figure1(part: PaperPart) -> dict[str, Any]:
             if scores:
                 name = variant if modified is None else f"{variant}, tested on {where}"
                 lines.append({"name": name, "mark": paper, **_row(scores)})
-    return rows(lines, {"title": "test micro-F1, %"}, markName="paper")
+    return rows(lines, {"title": "test micro-F1, %", "score": True}, markName="paper")
 
 
 def _row(scores: Sequence[float]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class Search:
         return xy(
             [one for one in series if one["x"]],
             {"title": "trial", "whole": True},
-            {"title": "validation micro-F1, %"},
+            {"title": "validation micro-F1, %", "score": True},
         )
 
     def importance_chart(self) -> dict[str, Any]:

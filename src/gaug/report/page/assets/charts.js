@@ -36,8 +36,9 @@ gaug.charts = (() => {
     }
     if (high - low < 1e-12) { low -= 0.5; high += 0.5; }
     const pad = axis.tight ? 0 : (high - low) * 0.04;
-    const [a, b] = [axis.low ?? low - pad, axis.high ?? high + pad];
-    return { at: value => from + (value - a) / (b - a) * (to - from), ticks: ticksOf(a, b, count, axis.whole), low: a, high: b };
+    // No score is above 100; a little room is left for a mark that is there.
+    const [a, b] = [axis.low ?? low - pad, axis.high ?? Math.min(high + pad, axis.score ? 100 + pad : Infinity)];
+    return { at: value => from + (value - a) / (b - a) * (to - from), ticks: ticksOf(a, b, count, axis.whole).filter(value => !axis.score || value <= 100), low: a, high: b };
   }
   function tickText(value, axis) {
     if (axis.percent) return `${number(100 * value, 100 * value % 1 ? 1 : 0)} %`;
@@ -198,7 +199,7 @@ gaug.charts = (() => {
         });
         svg.append(group);
         if (Number.isFinite(row.value)) {
-          if (row.spread) svg.append(draw("line", { x1: x.at(row.value - row.spread), x2: x.at(row.value + row.spread), y1: middle, y2: middle, stroke: "var(--ink)", "stroke-width": 1.5 }));
+          if (row.spread) svg.append(draw("line", { x1: x.at(row.value - row.spread), x2: x.at(Math.min(row.value + row.spread, x.high)), y1: middle, y2: middle, stroke: "var(--ink)", "stroke-width": 1.5 }));
           svg.append(draw("line", { x1: x.at(row.value), x2: x.at(row.value), y1: middle - 11, y2: middle + 11, stroke: "var(--ink)", "stroke-width": 3 }));
         }
       } else if (Number.isFinite(row.value)) {
