@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 from rich.console import Console
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 
 def fit(
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder to write the model to.")],
     graph: options.Graph = None,
     model: options.Model = "gcn",
@@ -86,7 +86,7 @@ def fit(
         raise ConfigError("--store goes with --method auto, whose trials are recorded.")
     if ranks.size() > 1:
         _check_together(plan, method)
-        device = click.get_current_context().with_resource(ranks.joined(device))
+        device = context.with_resource(ranks.joined(device))
     if ranks.rank() > 0:
         _train_along(plan, source, data_root, device)
         return
