@@ -269,7 +269,10 @@ class Trainer:
         if not parts:
             raise TrainingError("A round in which the method trains alone needs its extra_loss.")
         total = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-        own = [0.0 if optimizer is None else parts[0].item(), 0.0 if extra is None else extra.item()]
+        own = [
+            0.0 if optimizer is None else parts[0].item(),
+            0.0 if extra is None else extra.item(),
+        ]
         loss, of_method = self.ranks.mean(own, share)
         if math.isfinite(loss + of_method):
             total.backward()  # type: ignore[no-untyped-call]
