@@ -65,15 +65,12 @@ def without_dropout() -> dict[str, Any]:
 def with_parts_of_their_own() -> dict[str, Any]:
     """Methods that draw in a step, or whose loss is of all nodes that a rank has."""
     gcn = GCNConfig(hidden=8)
-    short: dict[str, Any] = {
-        "pretrain_predictor_epochs": 2,
-        "pretrain_classifier_epochs": 2,
-        "engine": "sparse",
-    }
+    short: dict[str, Any] = {"engine": "sparse", **_LOOP}
+    short |= {"pretrain_predictor_epochs": 2, "pretrain_classifier_epochs": 2}
     return {
         "dropedge": DropEdge(model=gcn, **_LOOP),
-        "gaug-o": GAugO(model=gcn, **short, **_LOOP),
-        "gaug-o, gat": GAugO(model="gat", **short, **_LOOP),
+        "gaug-o": GAugO(model=gcn, **short),
+        "gaug-o, gat": GAugO(model="gat", **short),
         "consistency": NoAugmentation(model=gcn, consistency_passes=2, **_LOOP),
         "stack": Stack(GAugM(predictor="ra"), DropEdge(), model=gcn, **_LOOP),
     }

@@ -1,10 +1,11 @@
-"""This process among those that torchrun started for one training, by its environment."""
+"""What torchrun, which starts several processes for one training, says to each of them."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from gaug.errors import ConfigError
 
@@ -43,7 +44,7 @@ def quiet_unless_first() -> Iterator[None]:
         yield
         return
     with (
-        open(os.devnull, "w", encoding="utf-8") as nowhere,
+        Path(os.devnull).open("w", encoding="utf-8") as nowhere,
         contextlib.redirect_stdout(nowhere),
         contextlib.redirect_stderr(nowhere),
     ):

@@ -136,7 +136,8 @@ class PeerRanks(Ranks):
         together = torch.cat([part.mul(share) for part in parts] + [known])
         with _lost_told():
             dist.all_reduce(together, group=self._steps)
-        *averaged, known = together.split([*(part.numel() for part in parts), len(parts)])
+        sizes = [*(part.numel() for part in parts), len(parts)]
+        *averaged, known = torch.split(together, sizes)
         for parameter, gradient, count in zip(trained, averaged, known.tolist(), strict=True):
             averaged_gradient = gradient.view_as(parameter).to(parameter.dtype)
             parameter.grad = averaged_gradient if count else None
@@ -149,20 +150,20 @@ class PeerRanks(Ranks):
 
     def of_first(self, make: Callable[[], T]) -> T:
         """What the first rank makes, or the error that it raises."""
-        made: list[object] = [None, None]
+        own: T | GaugError | None = None
         if self.is_first:
             try:
-                made = [make(), None]
+                own = make()
             except GaugError as error:
-                made = [None, error]
-        own = list(made)
+                own = error
+        sent = [own]
         with _lost_told():
-            dist.broadcast_object_list(made, group_src=0, group=self._patient)
-        value, error = own if self.is_first else made
-        if isinstance(error, GaugError):
-            error.told = not self.is_first
-            raise error
-        return cast("T", value)
+            dist.broadcast_object_list(sent, group_src=0, group=self._patient)
+        made = own if self.is_first else sent[0]
+        if isinstance(made, GaugError):
+            made.told = not self.is_first
+            raise made
+        return cast("T", made)
 
     def gathered(self, value: T) -> list[T]:
         """The values of all ranks, in their order."""
