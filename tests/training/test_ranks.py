@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
@@ -23,6 +25,7 @@ from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import TrainingError
 from gaug.models.config import GATConfig, GCNConfig, GraphSAGEConfig
+from gaug.seeding import seeded
 from gaug.training.batch import Batch
 from gaug.training.batches import MiniBatches
 from gaug.training.ranks import PeerRanks, Ranks, ranks_here
@@ -127,6 +130,31 @@ def mapped_files() -> set[str]:
     return {line.split()[4] for line in lines if "graph.safetensors" in line}
 
 
+@given(size=st.integers(2, 9), count=st.integers(1, 30))
+def test_the_parts_of_all_ranks_are_the_nodes_of_a_step(size: int, count: int) -> None:
+    nodes = torch.arange(100, 100 + count)
+    ranks = [Apart(rank, size) for rank in range(size)]
+    shares = [PeerRanks.share(one, count) for one in ranks]
+    counted = [one.part(nodes) for one, share in zip(ranks, shares, strict=True) if share > 0]
+    assert torch.cat(counted).tolist() == nodes.tolist()
+    assert all(one.part(nodes).numel() for one in ranks)
+    assert shares == [part.numel() / count for part in counted] + [0.0] * (size - len(counted))
+
+
+def test_ranks_draw_different_numbers_which_their_key_decides() -> None:
+    def drawn(rank: int, *key: int) -> list[float]:
+        generator = torch.Generator().manual_seed(1)
+        with seeded(0):
+            Apart(rank).draw_anew(generator, key)
+            return [float(torch.rand(())), float(torch.rand((), generator=generator))]
+
+    unchanged = drawn(0, 5, 0, 1)
+    assert unchanged == drawn(0, 5, 0, 2)
+    found = [unchanged, drawn(1, 5, 0, 1), drawn(1, 5, 0, 2), drawn(1, 5, 1, 1), drawn(2, 5, 0, 1)]
+    assert len({number for numbers in found for number in numbers}) == 10
+    assert drawn(1, 5, 0, 1) == found[1]
+
+
 def work_of_three(rank: int, folder: Path) -> dict[str, Any]:
     return fitted(last_batch_of_one())
 
@@ -176,10 +204,10 @@ def test_three_ranks_go_through_a_last_batch_of_one_node(tmp_path: Path) -> None
 
 
 class Apart(PeerRanks):
-    """One of two ranks that takes its part and knows nothing of the other."""
+    """A rank that takes its part and knows nothing of the others."""
 
-    def __init__(self, rank: int) -> None:
-        self.rank, self.size = rank, 2
+    def __init__(self, rank: int, size: int = 2) -> None:
+        self.rank, self.size = rank, size
 
     def share(self, count: int) -> float:
         return 1.0
@@ -333,6 +361,7 @@ def test_a_killed_rank_is_told_and_the_same_call_goes_on_to_the_same_weights(
     message, _ = together(2, work_that_is_killed, folders[1], lost=1)
     assert "Another process of this training has ended or cannot be reached" in message
     assert "they go on from the last checkpoint" in message
+    assert "(Read error" in message or "(Connection closed" in message
     resumed = together(2, work_that_goes_on, folders[2])
     assert min(resumed[0]["epochs"]) > 3
     assert resumed[1]["epochs"] == []

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import TypeVar, cast
@@ -220,7 +221,9 @@ def _lost_told() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ValueError) as error:
+        # Gloo begins with the place in its source, and ends with a guess.
+        reason = re.sub(r"^\[\S+\] | This is typically .*", "", reason_of(error)).rstrip(".")
         raise TrainingError(
-            "Another process of this training has ended or cannot be reached"
-            f" ({reason_of(error)}). Start all of them again: they go on from the last checkpoint."
+            f"Another process of this training has ended or cannot be reached ({reason}). Start all"
+            " of them again: they go on from the last checkpoint."
         ) from error
