@@ -18,7 +18,7 @@ _FIT = (
 )
 
 
-@pytest.mark.cluster
+@pytest.mark.ranks
 def test_two_processes_write_the_model_of_one(gaug, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()

@@ -35,7 +35,7 @@ from gaug.training.task import Task
 from gaug.training.trainer import Trainer
 from tests.training.together import together
 
-pytestmark = pytest.mark.cluster
+pytestmark = pytest.mark.ranks
 
 T = TypeVar("T")
 _LOOP: dict[str, Any] = {"epochs": 4, "batch_size": 7, "validate_every": 1}
