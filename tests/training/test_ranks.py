@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -95,6 +96,7 @@ def work_of_two(rank: int, folder: Path) -> dict[str, Any]:
     gcn = GCNConfig(hidden=8, dropout=0.0)
     with ranks_here() as ranks:
         shared = shared_graph(graph() if rank == 0 else None, ranks)
+        files = mapped_files()
         together_gradients = gradients_of_gaug_o(ranks)
     return {
         "fits": {
@@ -102,13 +104,14 @@ def work_of_two(rank: int, folder: Path) -> dict[str, Any]:
             for name, one in {**without_dropout(), **with_parts_of_their_own()}.items()
         },
         "of one copy": fitted(NoAugmentation(model=gcn, **_LOOP), shared),
-        "files": mapped_files(),
+        "files": files,
         "gradients": together_gradients,
         "errors": {
             "whole graph": told(lambda: NoAugmentation().fit(graph())),
             "small": told(lambda: NoAugmentation(batch_size=1).fit(graph())),
             "method": told(lambda: BGCN(batch_size=7).fit(graph())),
             "graphs": told(lambda: NoAugmentation(batch_size=7).fit(graph(seed=rank))),
+            "settings": told(lambda: NoAugmentation(batch_size=7, seed=rank).fit(graph())),
             "first": told(lambda: fit_of_a_method_that_only_the_first_refuses()),
         },
     }
@@ -312,6 +315,8 @@ def test_errors_are_the_same_on_all_ranks(two: list[dict[str, Any]]) -> None:
     assert "at least the number of processes, 2, which split each batch, got 1" in first["small"]
     assert "The method bgcn trains in one process, not in 2 together" in first["method"]
     assert "must train on the same graph, got one with the fingerprint" in first["graphs"]
+    assert "the same settings, got NoAugmentation(batch_size=7) with seed 0" in first["settings"]
+    assert "and NoAugmentation(batch_size=7) with seed 1" in first["settings"]
     assert first["first"] == "Not enough of anything."
 
 
@@ -362,6 +367,7 @@ def test_a_killed_rank_is_told_and_the_same_call_goes_on_to_the_same_weights(
     assert "Another process of this training has ended or cannot be reached" in message
     assert "they go on from the last checkpoint" in message
     assert "(Read error" in message or "(Connection closed" in message
+    copy = shutil.copy(checkpoint_in(folders[1]), tmp_path / "copy")
     resumed = together(2, work_that_goes_on, folders[2])
     assert min(resumed[0]["epochs"]) > 3
     assert resumed[1]["epochs"] == []
@@ -369,3 +375,6 @@ def test_a_killed_rank_is_told_and_the_same_call_goes_on_to_the_same_weights(
         for name, weight in expected["weights"].items():
             assert torch.equal(found["weights"][name], weight)
     assert not checkpoint_in(folders[2]).exists()
+    epochs: list[float] = []
+    fitted(noisy(), checkpoint=copy, on_progress=lambda now: epochs.append(now.epochs))
+    assert min(epochs) > 3  # one process goes on from it, too

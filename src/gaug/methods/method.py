@@ -187,6 +187,8 @@ class Method(Augmentation, Generic[C, K]):
         """Train on this rank; the first has the result."""
         if threads < 1:
             raise ConfigError(f"threads must be at least 1, got {threads}.")
+        version = software_versions()["gaug"]
+        ranks.check_same("settings", f"{self!r} with seed {self.seed} in gaug {version}")
         graph = shared_graph(self._valid(data, tell=ranks.is_first), ranks)
         if self.training.batch_size == "auto":
             raise ConfigError(

@@ -24,7 +24,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from gaug.errors import GaugError, TrainingError, reason_of
+from gaug.errors import ConfigError, GaugError, TrainingError, reason_of
 from gaug.seeding import run_seed
 
 T = TypeVar("T")
@@ -76,6 +76,21 @@ class Ranks:
     def gathered(self, value: T) -> list[T]:
         """The values of all ranks."""
         return [value]
+
+    def check_same(self, what: str, value: str) -> None:
+        """Raise on all ranks unless all have the same.
+
+        Args:
+            what: What it is, for the message.
+            value: What this rank has.
+        """
+        values = self.gathered(value)
+        for rank, other in enumerate(values):
+            if other != values[0]:
+                raise ConfigError(
+                    f"All processes must have the same {what}, got {values[0]} on rank 0 and"
+                    f" {other} on rank {rank}."
+                )
 
     def draw_anew(self, generator: torch.Generator, key: Sequence[int]) -> None:
         """Begin new random streams for dropout and the method, except on the first rank.
