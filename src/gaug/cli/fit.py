@@ -34,6 +34,7 @@ def fit(
     model: options.Model = "gcn",
     method: options.Method = "none",
     time_budget: choosing.TimeBudget = None,
+    picture: choosing.Picture = None,
     settings: options.Set = None,
     split: Annotated[
         str | None,
@@ -73,7 +74,7 @@ def fit(
         source,
         data_root,
         model=model,
-        method=choosing.method_to_begin_with(method, model, time_budget),
+        method=choosing.method_to_begin_with(method, model, time_budget, picture),
         settings=settings,
         split=split,
         seed=seed,
@@ -129,6 +130,8 @@ def fit(
                 store=Store(store),
                 quiet=quiet,
             )
+        if picture is not None:
+            choosing.draw_choice(comparison, picture, plan, graphs)
         plan = comparison.chosen.plan
         if not as_json:
             Console(soft_wrap=True, highlight=False).print(
@@ -191,6 +194,8 @@ def fit(
         print(json.dumps(summary))
     else:
         _print(summary, out, PAGE)
+        if picture is not None:
+            print(f"Picture: {picture}")
 
 
 def _check_together(plan: Plan, method: str) -> None:

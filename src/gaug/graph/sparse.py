@@ -79,11 +79,15 @@ class Pattern:
         """For each entry of the transpose, its position among the entries here.  [nnz]"""
         return torch.argsort(self.col, stable=True)
 
-    @cached_with_gradient
+    @property
     def transpose(self) -> Pattern:
         """The pattern of the transposed matrix."""
-        if self.symmetric:
-            return self
+        # Keeping itself, it would only be freed when Python looks for cycles, which is too late for
+        # batches and samples.
+        return self if self.symmetric else self._transposed
+
+    @cached_with_gradient
+    def _transposed(self) -> Pattern:
         counts = torch.bincount(self.col, minlength=self.num_cols)
         return Pattern(_row_starts(counts), self.row[self.transpose_order], self.num_rows)
 
