@@ -29,6 +29,7 @@ from gaug import (
     GaugError,
     GAugM,
     GAugO,
+    GAugOConfig,
     Method,
     MethodConfig,
     NoAugmentation,
@@ -84,16 +85,16 @@ def without_dropout() -> dict[str, Any]:
 def with_parts_of_their_own() -> dict[str, Any]:
     """Methods that draw in a step, or whose loss is of all nodes that a rank has."""
     gcn = GCNConfig(hidden=8)
-    short: dict[str, Any] = {"engine": "sparse", **_LOOP}
-    short |= {"pretrain_predictor_epochs": 2, "pretrain_classifier_epochs": 2}
+    short = GAugOConfig(engine="sparse", pretrain_predictor_epochs=2, pretrain_classifier_epochs=2)
+    to_change = GAugM(predictor="ra")
     return {
         "dropedge": DropEdge(model=gcn, **_LOOP),
-        "gaug-o": GAugO(model=gcn, **short),
-        "gaug-o, gat": GAugO(model="gat", **short),
+        "gaug-o": GAugO(short, model=gcn, **_LOOP),
+        "gaug-o, gat": GAugO(short, model="gat", **_LOOP),
         "consistency": NoAugmentation(model=gcn, consistency_passes=2, **_LOOP),
         "bgcn": BGCN(model=gcn, graphs=2, **_LOOP),
-        "gaug-m+gaug-o": Stack(GAugM(predictor="ra"), GAugO(engine="sparse"), model=gcn, **_LOOP),
-        "stack": Stack(GAugM(predictor="ra"), DropEdge(), model=gcn, **_LOOP),
+        "gaug-m+gaug-o": Stack(to_change, GAugO(short), model=gcn, **_LOOP),
+        "gaug-m+dropedge": Stack(to_change, DropEdge(), model=gcn, **_LOOP),
     }
 
 
