@@ -3,12 +3,14 @@
 Run as ``torchrun --standalone --nproc-per-node RANKS -m benchmarks.ranks [STRUCTURE]``, where
 STRUCTURE is a file as for `benchmarks.made_arxiv`; without it, a synthetic graph of the size of
 ogbn-arxiv takes its place. A GCN with 128 hidden units, batches of 1,024 training nodes, 10
-neighbors followed, one thread per process, no validation. With ``--private`` each process has a
-copy of the graph of its own. Prints the median seconds of an epoch after the first; the processor
-seconds of each process per epoch, which mean something on a busy machine, too; the bytes that the
-loopback interface carried per step, which other programs should not use at that time; and the
-memory that is a process's own (USS) and its share in all memory (PSS): at their peaks, and held
-when training is over and every page of the graph has been used.
+neighbors followed, no validation, each process on one core, on which it computes and prepares the
+next batch. With ``--private`` each process has a copy of the graph of its own.
+
+Prints the median seconds of an epoch after the first; the processor seconds of each process per
+epoch, which mean something on a busy machine, too; the bytes that the loopback interface carried
+per step, which other programs should not use at that time; and the memory that is a process's own
+(USS) and its share in all memory (PSS): at their peaks, and held when training is over and every
+page of the graph has been used.
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=4)
     given = parser.parse_args()
     torch.set_num_threads(1)
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[int(os.environ["LOCAL_RANK"]) % len(cores)]})
     dist.init_process_group("gloo")
     rank, size = dist.get_rank(), dist.get_world_size()
     graph = _graph(given.structure, private=given.private)

@@ -60,10 +60,6 @@ def rank(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int
         (["fit", "karate", "--out", "m"], "without batch_size a step is on the whole graph"),
         (["fit", "karate", "--out", "m", "--set", "batch_size=1"], "number of processes, 2"),
         (["fit", "karate", "--out", "m", "--set", "batch_size=auto"], "is for one process"),
-        (
-            ["fit", "karate", "--out", "m", "--set", "batch_size=9", "--method", "bgcn"],
-            "The method bgcn trains in one process",
-        ),
         (["fit", "karate", "--out", "m", "--method", "auto"], "--method auto trains many models"),
         (["fit", "karate", "--out", "m", "--set", "batchsize=4"], "Unknown setting 'batchsize'"),
         (["fit", "karate"], "Missing option"),

@@ -10,8 +10,9 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 import torch
@@ -20,7 +21,20 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from gaug import BGCN, DropEdge, GaugError, GAugM, GAugO, NoAugmentation, Stack
+from gaug import (
+    BGCN,
+    AdaEdge,
+    AugmentedRun,
+    DropEdge,
+    GaugError,
+    GAugM,
+    GAugO,
+    GAugOConfig,
+    Method,
+    MethodConfig,
+    NoAugmentation,
+    Stack,
+)
 from gaug.data.config import SplitConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
@@ -29,6 +43,7 @@ from gaug.models.config import GATConfig, GCNConfig, GraphSAGEConfig
 from gaug.seeding import seeded
 from gaug.training.batch import Batch
 from gaug.training.batches import MiniBatches
+from gaug.training.hooks import Visible
 from gaug.training.ranks import PeerRanks, Ranks, ranks_here
 from gaug.training.run import PreparedRuns
 from gaug.training.shared_graph import shared_graph
@@ -62,6 +77,7 @@ def without_dropout() -> dict[str, Any]:
         "gaug-m": GAugM(model=gcn, predictors=predictor, **_LOOP),
         "gaug-m, two rounds": GAugM(model=gcn, predictors=predictor, rounds=2, **_LOOP),
         "patience": NoAugmentation(model=gcn, patience=1, **{**_LOOP, "epochs": 30}),
+        "adaedge": AdaEdge(model=gcn, add_confidence=0.5, remove_confidence=0.5, **_LOOP),
         "last": NoAugmentation(model=gcn, selection="last", **_LOOP),
     }
 
@@ -69,20 +85,27 @@ def without_dropout() -> dict[str, Any]:
 def with_parts_of_their_own() -> dict[str, Any]:
     """Methods that draw in a step, or whose loss is of all nodes that a rank has."""
     gcn = GCNConfig(hidden=8)
-    short: dict[str, Any] = {"engine": "sparse", **_LOOP}
-    short |= {"pretrain_predictor_epochs": 2, "pretrain_classifier_epochs": 2}
+    short = GAugOConfig(engine="sparse", pretrain_predictor_epochs=2, pretrain_classifier_epochs=2)
+    to_change = GAugM(predictor="ra")
     return {
         "dropedge": DropEdge(model=gcn, **_LOOP),
-        "gaug-o": GAugO(model=gcn, **short),
-        "gaug-o, gat": GAugO(model="gat", **short),
+        "gaug-o": GAugO(short, model=gcn, **_LOOP),
+        "gaug-o, gat": GAugO(short, model="gat", **_LOOP),
         "consistency": NoAugmentation(model=gcn, consistency_passes=2, **_LOOP),
-        "stack": Stack(GAugM(predictor="ra"), DropEdge(), model=gcn, **_LOOP),
+        "bgcn": BGCN(model=gcn, graphs=2, **_LOOP),
+        "gaug-m+gaug-o": Stack(to_change, GAugO(short), model=gcn, **_LOOP),
+        "gaug-m+dropedge": Stack(to_change, DropEdge(), model=gcn, **_LOOP),
     }
 
 
 def fitted(method: Any, data: Data | None = None, **options: Any) -> dict[str, Any]:
     classifier = method.fit(graph() if data is None else data, **options)
-    return {"weights": dict(classifier.fitted.network.state_dict()), "facts": classifier.summary}
+    network = classifier.fitted.network
+    if network is None:  # BGCN keeps what it predicted
+        weights = {"probabilities": classifier.probabilities}
+    else:
+        weights = dict(network.state_dict())
+    return {"weights": weights, "facts": classifier.summary}
 
 
 def told(work: Callable[[], object]) -> str:
@@ -109,12 +132,25 @@ def work_of_two(rank: int, folder: Path) -> dict[str, Any]:
         "errors": {
             "whole graph": told(lambda: NoAugmentation().fit(graph())),
             "small": told(lambda: NoAugmentation(batch_size=1).fit(graph())),
-            "method": told(lambda: BGCN(batch_size=7).fit(graph())),
+            "method": told(lambda: Stranger(StrangerConfig(), batch_size=7).fit(graph())),
             "graphs": told(lambda: NoAugmentation(batch_size=7).fit(graph(seed=rank))),
             "settings": told(lambda: NoAugmentation(batch_size=7, seed=rank).fit(graph())),
             "first": told(lambda: fit_of_a_method_that_only_the_first_refuses()),
         },
     }
+
+
+@dataclass(frozen=True)
+class StrangerConfig(MethodConfig):
+    name: ClassVar[str] = "stranger"
+    title: ClassVar[str] = "A user's own"
+
+
+class Stranger(Method[StrangerConfig]):
+    config_type = StrangerConfig
+
+    def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+        pytest.fail("it was started")
 
 
 def fit_of_a_method_that_only_the_first_refuses() -> None:
@@ -313,7 +349,7 @@ def test_errors_are_the_same_on_all_ranks(two: list[dict[str, Any]]) -> None:
     assert first == other
     assert "without batch_size a step is on the whole graph. Set batch_size" in first["whole graph"]
     assert "at least the number of processes, 2, which split each batch, got 1" in first["small"]
-    assert "The method bgcn trains in one process, not in 2 together" in first["method"]
+    assert "The method stranger cannot train in 2 processes together" in first["method"]
     assert "must train on the same graph, got one with the fingerprint" in first["graphs"]
     assert "the same settings, got NoAugmentation(batch_size=7) with seed 0" in first["settings"]
     assert "and NoAugmentation(batch_size=7) with seed 1" in first["settings"]

@@ -152,8 +152,8 @@ class MethodConfig(NamedConfig):
         """
         if size > 1 and not self.on_ranks:
             raise ConfigError(
-                f"The method {self.name} trains in one process, not in {size} together. Start one,"
-                " or use another method: none, dropedge, gaug-m and gaug-o can be split."
+                f"The method {self.name} cannot train in {size} processes together: its settings do"
+                " not say on_ranks. Start one process, or use a method that can be split."
             )
 
     def resolved(self, num_nodes: int) -> MethodConfig:
