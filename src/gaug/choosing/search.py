@@ -25,9 +25,8 @@ from gaug.errors import ConfigError, TrainingError
 from gaug.methods.spec import MethodLike
 from gaug.models.spec import Model
 from gaug.runs.executor import Executor
-from gaug.runs.executors import local_executor
+from gaug.runs.executors import choose_executor
 from gaug.runs.graphs import Graphs, PlacedPlan
-from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
@@ -91,7 +90,8 @@ def search(
     split: str | None = None,
     split_config: SplitConfig | None = None,
     seed: int | None = None,
-    workers: int = 1,
+    workers: int | None = None,
+    cluster: str | None = None,
     threads: int = 1,
     device: str | None = None,
     store: Store | None = None,
@@ -118,7 +118,10 @@ def search(
         split: The kind of split or a path; None for the graph's default.
         split_config: Fractions, counts and seed of a drawn split.
         seed: Seed of all randomness.
-        workers: Number of worker processes at most; the result does not depend on it.
+        workers: Number of worker processes at most, one by default; on a cluster, of runs at a
+            time. The result does not depend on it.
+        cluster: Address of a Ray cluster to run on: ``auto``, ``host:port`` or
+            ``ray://host:port``.
         threads: Threads per run.
         device: Where to compute; by default where the graph is.
         store: Where runs and the study are saved.
@@ -144,7 +147,7 @@ def search(
         device=device,
     )
     graphs = Graphs()
-    with local_executor(fitting_workers(workers, [plan], graphs)) as executor:
+    with choose_executor(workers, cluster, plans=[plan], graphs=graphs) as executor:
         return search_settings(
             plan,
             graphs=graphs,

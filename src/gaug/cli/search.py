@@ -12,6 +12,7 @@ from rich.console import Console
 
 from gaug.cli import options, own_files
 from gaug.cli.choosing import AUTO
+from gaug.cli.executor import Cluster, open_executor
 from gaug.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def search(
     split: options.Split = None,
     seed: options.Seed = 0,
     workers: options.Workers = None,
+    cluster: Cluster = None,
     threads: options.Threads = 1,
     device: options.Device = "cpu",
     max_memory: options.MaxMemory = None,
@@ -79,6 +81,7 @@ def search(
     from gaug.choosing.limits import check_search, no_settings
 
     options.check_runs(runs)
+    options.check_workers(workers)
     if method == AUTO:
         raise no_settings(method)
     if write_preset is not None and write_preset.suffix != ".toml":
@@ -99,11 +102,9 @@ def search(
         device=device,
     )
     check_search(plan.method.config, trials, trial_runs, timeout, finalists)
-    spread_over = options.sensible_workers(workers, trials * trial_runs)
     from gaug.choosing.search import search_settings
     from gaug.cli.progress import run_progress
     from gaug.runs.execute import execute
-    from gaug.runs.executors import local_executor
     from gaug.runs.graphs import Graphs
     from gaug.runs.store import Store
     from gaug.runs.summary import summarize
@@ -114,8 +115,12 @@ def search(
     options.tell_notes(loaded, quiet=quiet)
     if not source.in_catalog:
         options.tell_split(loaded, graphs.split(plan), quiet=quiet)
-    spread_over = options.workers_that_fit(spread_over, [plan], graphs, quiet=quiet)
-    with options.resumable(), local_executor(spread_over) as executor:
+    with (
+        options.resumable(),
+        open_executor(
+            workers, cluster, runs=trials * trial_runs, plans=[plan], graphs=graphs, quiet=quiet
+        ) as executor,
+    ):
         with run_progress(f"{loaded.name}, {plan}", trials, quiet=quiet, unit="trials") as move:
             result = search_settings(
                 plan,
