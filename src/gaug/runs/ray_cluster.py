@@ -62,7 +62,7 @@ class RayCluster(Executor):
         self._ray = ray
         self._board = Board.remote()  # type: ignore[attr-defined]
         self._store = ObjectStore()
-        self._work = ray.remote(max_retries=RETRIES, scheduling_strategy="SPREAD")(_checked_work())
+        self._work = ray.remote(scheduling_strategy="SPREAD")(_checked_work())
         self._numbers = itertools.count()
 
     def run(
@@ -136,7 +136,10 @@ class RayCluster(Executor):
         number = next(self._numbers)
         packed, references = self._packed(job)
         work = self._work.options(
-            num_cpus=wanted["CPU"], num_gpus=wanted.get("GPU", 0), memory=wanted.get("memory")
+            num_cpus=wanted["CPU"],
+            num_gpus=wanted.get("GPU", 0),
+            memory=wanted.get("memory"),
+            max_retries=RETRIES,
         )
         versions = _comparable(software_versions())
         return work.remote(versions, packed, references, share, number, self._board), number

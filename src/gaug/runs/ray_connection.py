@@ -13,10 +13,12 @@ from gaug.errors import ConfigError, reason_of
 # What Ray itself waits for before it gives up goes up to a quarter of an hour.
 _SECONDS_TO_ANSWER = 5.0
 _DEFAULTS = {
+    # What happens to machines would be printed on standard output, which may be JSON.
+    "RAY_DEDUP_LOGS_SKIP_REGEX": "^",
     "RAY_NUM_REDIS_GET_RETRIES": "1",
     "RAY_py_gcs_connect_timeout_s": "5",
     "RAY_gcs_rpc_server_connect_timeout_s": "5",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # without it, Ray warns that it will be so
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # what Ray warns will be the default
 }
 _CLIENT = "ray://"
 _CLIENT_PORT, _PORT = 10001, 6379
