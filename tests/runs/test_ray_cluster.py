@@ -8,7 +8,8 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,11 @@ from torch import nn
 from gaug import load_graph
 from gaug.data.files.folder import write_graph_folder
 from gaug.data.opening import open_graph
+from gaug.edge_predictors import fitted
+from gaug.edge_predictors.config import GAEConfig
+from gaug.edge_predictors.gae import GAE
 from gaug.errors import ConfigError, TrainingError
+from gaug.pairs.parts import Part
 from gaug.runs import ray_connection
 from gaug.runs.evaluate import evaluate
 from gaug.runs.execute import execute, execute_all
@@ -306,3 +311,51 @@ def test_runs_on_a_cluster_leave_no_checkpoints(
     execute(plan, runs=2, store=store, executor=on_cluster)
     assert not list(tmp_path.glob("*.checkpoints/*"))
     assert len(store.find([Graphs().place(plan).identity(0)])) == 1
+
+
+# Rankings.
+
+
+@pytest.mark.parametrize("allocation", ["global", "per-node"])
+def test_a_ranking_on_the_cluster_is_that_of_this_process(
+    on_cluster: Executor, monkeypatch: pytest.MonkeyPatch, allocation: str
+) -> None:
+    monkeypatch.setattr("gaug.pairs.parts.PAIRS_IN_PART", 100)
+    done: list[Part] = []
+    run = on_cluster.run
+
+    def watched(jobs: Any, *options: Any) -> Iterator[Any]:
+        for job, result in run(jobs, *options):
+            done.append(job)
+            yield job, result
+
+    monkeypatch.setattr(on_cluster, "run", watched)
+    graph = load_graph("karate")
+    config = GAEConfig(predictor_epochs=5)
+    predictor = GAE(config).fit(graph)
+    here = predictor.top_non_edges(50, per_node=allocation == "per-node")
+    assert not done
+    with on_cluster.ranking():
+        there = predictor.top_non_edges(50, per_node=allocation == "per-node")
+    assert len(done) >= 5
+    assert torch.equal(there.pairs, here.pairs)
+    assert torch.equal(there.logits, here.logits)
+
+
+def test_a_method_that_ranks_while_other_runs_are_under_way_has_the_same_records(
+    on_cluster: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def records(executor: Executor | None) -> list[tuple[Any, ...]]:
+        monkeypatch.setattr(fitted, "_kept", OrderedDict())  # rankings are kept with predictors
+        plans = [
+            Plan.of("karate", method="gaug-m", split="stratified", settings={**SHORT, **one})
+            for one in ({"predictor": "jaccard"}, {"predictor": "ra", "allocation": "per-node"})
+        ]
+        found = execute_all([Request(plan, range(2)) for plan in plans], executor=executor)
+        kept = [record for _, record in found if isinstance(record, RunRecord)]
+        return sorted(outcomes(kept))
+
+    here = records(None)
+    monkeypatch.setattr("gaug.pairs.parts.PAIRS_IN_PART", 100)
+    assert records(on_cluster) == here
+    assert len(here) == 4

@@ -64,7 +64,7 @@ def records(store: Path) -> Counter[tuple[str, float, float]]:
     return Counter()
 
 
-def wait_until(holds: Any, seconds: float = 120) -> None:
+def wait_until(holds: Any, seconds: float = 600) -> None:
     patience = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < patience, "it took too long"
@@ -117,6 +117,7 @@ def test_a_study_survives_machines_workers_and_callers_that_are_killed(
                     )
                 )
                 fault = next(faults)
+                print(f"{fault} lost after {records(killed).total()} runs", flush=True)
                 if fault == "machine":
                     lose_a_machine(cluster)
                 elif fault == "worker":

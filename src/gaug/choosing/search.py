@@ -15,7 +15,13 @@ from typing import Any
 from gaug.choosing.candidates import NONE, compares_nodes
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import OnTrial, TrialRunner, check_validation
-from gaug.choosing.limits import SEARCH_FINALISTS, TRIAL_RUNS, TRIALS, check_search
+from gaug.choosing.limits import (
+    CONCURRENT_TRIALS,
+    SEARCH_FINALISTS,
+    TRIAL_RUNS,
+    TRIALS,
+    check_search,
+)
 from gaug.choosing.optuna_study import Finalists, OptunaStudy
 from gaug.choosing.shared_trials import SharedTrials
 from gaug.choosing.trial import Trial
@@ -84,6 +90,7 @@ def search(
     trials: int = TRIALS,
     trial_runs: int = TRIAL_RUNS,
     finalists: int = SEARCH_FINALISTS,
+    concurrent_trials: int = CONCURRENT_TRIALS,
     timeout: float | None = None,
     fixed: Collection[str] = (),
     training: TrainingConfig | None = None,
@@ -112,6 +119,8 @@ def search(
         trial_runs: Runs of each trial; poor trials are pruned after the first.
         finalists: The best trials run again, as often, with new seeds, and these runs decide;
             0 for none.
+        concurrent_trials: Trials proposed together, which run side by side. More of them use more
+            workers, and each knows the results of fewer others.
         timeout: Seconds after which no new trial starts; None for no limit.
         fixed: Settings that are not searched, besides those given.
         training: Settings of training; by default the method's.
@@ -154,6 +163,7 @@ def search(
             trials=trials,
             trial_runs=trial_runs,
             finalists=finalists,
+            concurrent_trials=concurrent_trials,
             timeout=timeout,
             fixed={*fixed, *settings},
             executor=executor,
@@ -168,6 +178,7 @@ def search_settings(
     trials: int = TRIALS,
     trial_runs: int = TRIAL_RUNS,
     finalists: int = SEARCH_FINALISTS,
+    concurrent_trials: int = CONCURRENT_TRIALS,
     timeout: float | None = None,
     fixed: Collection[str] = (),
     graphs: Graphs | None = None,
@@ -182,6 +193,7 @@ def search_settings(
         trials: Number of trials.
         trial_runs: Runs of each trial.
         finalists: Number of the best trials that run again with new seeds.
+        concurrent_trials: Number of trials proposed together.
         timeout: Seconds after which no new trial starts; None for no limit.
         fixed: Settings that are not searched.
         graphs: Graphs that are already loaded.
@@ -189,7 +201,7 @@ def search_settings(
         store: Where runs and the study are saved.
         on_trial: Called regularly with the number of finished trials.
     """
-    check_search(plan.method.config, trials, trial_runs, timeout, finalists)
+    check_search(plan.method.config, trials, trial_runs, timeout, finalists, concurrent_trials)
     graphs = graphs or Graphs()
     plain = NONE.trial(plan)
     check_validation(graphs, plain)
@@ -198,8 +210,10 @@ def search_settings(
     deadline = math.inf if timeout is None else time.monotonic() + timeout
     runner = TrialRunner(graphs, trial_runs, executor, store, deadline)
     plain = runner.run_one(plain)
-    name = study_name(placed, space, trial_runs)
-    study = OptunaStudy(plan, space, trials=trials, name=name, store=store)
+    name = study_name(placed, space, trial_runs, concurrent_trials)
+    study = OptunaStudy(
+        plan, space, trials=trials, name=name, store=store, concurrent=concurrent_trials
+    )
     with contextlib.closing(study):
         before = len(study.results())
         tell = None if on_trial is None else lambda done: on_trial(before + done)
@@ -286,9 +300,20 @@ def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, S
     return found
 
 
-def study_name(placed: PlacedPlan, space: dict[str, Searched], trial_runs: int) -> str:
+def study_name(
+    placed: PlacedPlan,
+    space: dict[str, Searched],
+    trial_runs: int,
+    concurrent_trials: int = CONCURRENT_TRIALS,
+) -> str:
     """Name of the study: graph, model and method, and a fingerprint of the rest."""
     plan = placed.plan
-    deciding = [placed.identity(0), {name: str(space[name]) for name in space}, trial_runs]
+    deciding: list[object] = [
+        placed.identity(0),
+        {name: str(space[name]) for name in space},
+        trial_runs,
+    ]
+    if concurrent_trials != CONCURRENT_TRIALS:
+        deciding.append(concurrent_trials)
     digest = hashlib.sha256(json.dumps(deciding).encode()).hexdigest()[:12]
     return f"{placed.loaded.name}, {plan.model.name}, {plan.method.name}, {digest}"

@@ -37,6 +37,13 @@ def search(
         int,
         typer.Option(help="Best trials that run again with new seeds, which decide; 0 for none."),
     ] = 10,
+    concurrent_trials: Annotated[
+        int,
+        typer.Option(
+            help="Trials proposed together: more of them use more workers, and each knows the"
+            " results of fewer others."
+        ),
+    ] = 4,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds after which no new trial starts.")
     ] = None,
@@ -101,7 +108,7 @@ def search(
         threads=threads,
         device=device,
     )
-    check_search(plan.method.config, trials, trial_runs, timeout, finalists)
+    check_search(plan.method.config, trials, trial_runs, timeout, finalists, concurrent_trials)
     from gaug.choosing.search import search_settings
     from gaug.cli.progress import run_progress
     from gaug.runs.execute import execute
@@ -128,6 +135,7 @@ def search(
                 trials=trials,
                 trial_runs=trial_runs,
                 finalists=finalists,
+                concurrent_trials=concurrent_trials,
                 timeout=timeout,
                 graphs=graphs,
                 executor=executor,

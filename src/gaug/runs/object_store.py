@@ -32,6 +32,7 @@ class _Stored:
     """Bytes in the object store, which drops them when nobody refers to them."""
 
     fingerprint: bytes
+    size: int
     reference: ObjectRef[Any]
 
 
@@ -54,6 +55,11 @@ class ObjectStore:
         pickler.dump(job)  # type: ignore[no-untyped-call]
         return buffer.getvalue(), [stored.reference for stored in pickler.needed.values()]
 
+    @property
+    def sizes(self) -> list[int]:
+        """The bytes of each object that is stored now."""
+        return [stored.size for stored in self._by_content.values()]
+
     def of_storage(self, storage: torch.UntypedStorage) -> _Stored:
         """The memory of tensors in the object store; its fingerprint is taken once."""
         origin = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
@@ -68,7 +74,7 @@ class ObjectStore:
         fingerprint = hashlib.blake2b(content.data, digest_size=16).digest()
         found = self._by_content.get(fingerprint)
         if found is None:
-            found = _Stored(fingerprint, ray.put(content))
+            found = _Stored(fingerprint, content.nbytes, ray.put(content))
             self._by_content[fingerprint] = found
         return found
 
