@@ -14,7 +14,7 @@ from typing import Any
 
 from gaug.choosing.candidates import NONE, compares_nodes
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.engine import OnTrial, TrialRunner, check_validation
+from gaug.choosing.engine import OnTrial, TrialRunner, check_validation, resampling_of
 from gaug.choosing.limits import SEARCH_FINALISTS, TRIAL_RUNS, TRIALS, check_search
 from gaug.choosing.optuna_study import Finalists, OptunaStudy
 from gaug.choosing.shared_trials import SharedTrials
@@ -193,9 +193,10 @@ def search_settings(
     placed = graphs.place(plan)
     space = search_space(placed, fixed)
     deadline = math.inf if timeout is None else time.monotonic() + timeout
-    runner = TrialRunner(graphs, trial_runs, executor, store, deadline)
+    resampling = resampling_of(graphs, plan, final=trial_runs)
+    runner = TrialRunner(graphs, trial_runs, executor, store, deadline, resampling=resampling)
     plain = runner.run_one(plain)
-    name = study_name(placed, space, trial_runs)
+    name = study_name(placed, space, trial_runs, drawn=resampling is not None)
     study = OptunaStudy(plan, space, trials=trials, name=name, store=store)
     with contextlib.closing(study):
         before = len(study.results())
@@ -211,7 +212,7 @@ def search_settings(
                 _run_shared(runner, final)
                 tried = _with_finalists(tried, _with_outcomes(runner, final.results(), store))
                 plain = _extended(runner, plain)
-    comparison = Comparison(plain, tried)
+    comparison = Comparison(plain, tried, resampling)
     if comparison.best_change is None:
         reasons = [trial.failure for trial in comparison.left_out]
         raise TrainingError(f"No trial could be run: {(reasons or ['there was no time'])[-1]}")
@@ -283,9 +284,20 @@ def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, S
     return found
 
 
-def study_name(placed: PlacedPlan, space: dict[str, Searched], trial_runs: int) -> str:
-    """Name of the study: graph, model and method, and a fingerprint of the rest."""
+def study_name(
+    placed: PlacedPlan, space: dict[str, Searched], trial_runs: int, *, drawn: bool = False
+) -> str:
+    """Name of the study: graph, model and method, and a fingerprint of the rest.
+
+    Args:
+        placed: The plan.
+        space: The search space.
+        trial_runs: Runs of each trial.
+        drawn: Whether runs draw their own nodes.
+    """
     plan = placed.plan
     deciding = [placed.identity(0), {name: str(space[name]) for name in space}, trial_runs]
+    if drawn:
+        deciding.append("drawn nodes")
     digest = hashlib.sha256(json.dumps(deciding).encode()).hexdigest()[:12]
     return f"{placed.loaded.name}, {plan.model.name}, {plan.method.name}, {digest}"
