@@ -32,6 +32,8 @@ from gaug.runs.plan import Plan
 FEW = 200
 #: With this many validation nodes, no run draws its own.
 MANY = 2000
+#: What the name of a resampled split ends with.
+RESAMPLED = ", resampled"
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Resampling:
             shuffled = shuffled[validated[shuffled].argsort(stable=True)]
             val[shuffled[validated[shuffled] < torch.inf][:wanted]] = True
         inside = val[self.nodes]
-        name = f"{self.split.name}, resampled"
+        name = f"{self.split.name}{RESAMPLED}"
         return Split(name, self.nodes[~inside], self.nodes[inside], self.split.test)
 
     def _groups(self) -> list[Tensor]:
