@@ -21,9 +21,8 @@ from gaug.data.fitting_split import with_fitting_masks
 from gaug.data.splits import Split
 from gaug.models.spec import Model
 from gaug.runs.executor import Executor, OnNote, OnProgress
-from gaug.runs.executors import local_executor
+from gaug.runs.executors import choose_executor
 from gaug.runs.graphs import Graphs
-from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
@@ -42,9 +41,9 @@ def choose_method(
 ) -> Comparison:
     """Try candidates within a time budget and compare them on the validation nodes.
 
-    Labels of test nodes are not used. No augmentation is always tried. A trial is stopped when the
-    time of its part of the race is up; its finished runs count. With enough time, the same seed
-    gives the same choice. See `gaug.choosing.race`.
+    Labels of test nodes are not used. No augmentation is always tried. When the time of a part of
+    the race is up, no more of its runs begin. With enough time, the same seed gives the same
+    choice. See `gaug.choosing.race`.
 
     Args:
         plan: Everything but the method.
@@ -59,7 +58,9 @@ def choose_method(
     check_auto(plan.model.name, time_budget)
     graphs = graphs or Graphs()
     check_validation(graphs, NONE.trial(plan))
-    runner = TrialRunner(graphs, runs, executor, store, resampling=resampling_of(graphs, plan))
+    runner = TrialRunner(
+        graphs, runs, executor, store, resampling=resampling_of(graphs, plan, runs)
+    )
     return race(
         plan,
         graphs.place(plan).task,
@@ -107,7 +108,8 @@ def auto(
     split_config: SplitConfig | None = None,
     seed: int = 0,
     info: GraphInfo | None = None,
-    workers: int = 1,
+    workers: int | None = None,
+    cluster: str | None = None,
     threads: int = 1,
     device: str | None = None,
     store: Store | None = None,
@@ -135,7 +137,10 @@ def auto(
         split_config: Fractions, counts and seed of a drawn split.
         seed: Seed of all randomness.
         info: Names of nodes, classes and features, if any.
-        workers: Number of worker processes at most.
+        workers: Number of worker processes at most, one by default; on a cluster, of runs at a
+            time.
+        cluster: Address of a Ray cluster to run on: ``auto``, ``host:port`` or
+            ``ray://host:port``.
         threads: Threads per run.
         device: Where to compute; by default where the graph is.
         store: Where runs are recorded and reused from.
@@ -166,7 +171,7 @@ def auto(
         masked = with_fitting_masks(loaded.data, seed=seed)
         plan = dataclasses.replace(plan, split=Split.of_masks(masked, "all labeled nodes"))
     plans = [candidate.trial(plan).plan for candidate in CANDIDATES]
-    with local_executor(fitting_workers(workers, plans, graphs)) as executor:
+    with choose_executor(workers, cluster, plans=plans, graphs=graphs) as executor:
         comparison = choose_method(
             plan,
             time_budget=time_budget,

@@ -11,7 +11,8 @@ import typer
 from rich.console import Console
 
 from gaug.cli import options, own_files
-from gaug.cli.choosing import AUTO
+from gaug.cli.choosing import AUTO, draw_choice
+from gaug.cli.executor import Cluster, open_executor
 from gaug.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
@@ -36,6 +37,13 @@ def search(
         int,
         typer.Option(help="Best trials that run again with new seeds, which decide; 0 for none."),
     ] = 10,
+    concurrent_trials: Annotated[
+        int,
+        typer.Option(
+            help="Trials proposed together: more of them use more workers, and each knows the"
+            " results of fewer others."
+        ),
+    ] = 4,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds after which no new trial starts.")
     ] = None,
@@ -50,10 +58,15 @@ def search(
         Path | None,
         typer.Option(metavar="FILE", help="Write the best settings as a preset: a .toml file."),
     ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Also draw the gain of each trial: .png, .svg or .pdf."),
+    ] = None,
     settings: options.Set = None,
     split: options.Split = None,
     seed: options.Seed = 0,
     workers: options.Workers = None,
+    cluster: Cluster = None,
     threads: options.Threads = 1,
     device: options.Device = "cpu",
     max_memory: options.MaxMemory = None,
@@ -79,8 +92,11 @@ def search(
     from gaug.choosing.limits import check_search, no_settings
 
     options.check_runs(runs)
+    options.check_workers(workers)
     if method == AUTO:
         raise no_settings(method)
+    if picture is not None:
+        options.check_picture(picture)
     if write_preset is not None and write_preset.suffix != ".toml":
         raise ConfigError(f"A file of presets must end in .toml, got {write_preset}.")
     source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
@@ -98,12 +114,10 @@ def search(
         threads=threads,
         device=device,
     )
-    check_search(plan.method.config, trials, trial_runs, timeout, finalists)
-    spread_over = options.sensible_workers(workers, trials * trial_runs)
+    check_search(plan.method.config, trials, trial_runs, timeout, finalists, concurrent_trials)
     from gaug.choosing.search import search_settings
     from gaug.cli.progress import run_progress
     from gaug.runs.execute import execute
-    from gaug.runs.executors import local_executor
     from gaug.runs.graphs import Graphs
     from gaug.runs.store import Store
     from gaug.runs.summary import summarize
@@ -114,8 +128,12 @@ def search(
     options.tell_notes(loaded, quiet=quiet)
     if not source.in_catalog:
         options.tell_split(loaded, graphs.split(plan), quiet=quiet)
-    spread_over = options.workers_that_fit(spread_over, [plan], graphs, quiet=quiet)
-    with options.resumable(), local_executor(spread_over) as executor:
+    with (
+        options.resumable(),
+        open_executor(
+            workers, cluster, runs=trials * trial_runs, plans=[plan], graphs=graphs, quiet=quiet
+        ) as executor,
+    ):
         with run_progress(f"{loaded.name}, {plan}", trials, quiet=quiet, unit="trials") as move:
             result = search_settings(
                 plan,
@@ -123,12 +141,15 @@ def search(
                 trials=trials,
                 trial_runs=trial_runs,
                 finalists=finalists,
+                concurrent_trials=concurrent_trials,
                 timeout=timeout,
                 graphs=graphs,
                 executor=executor,
                 store=opened,
                 on_trial=move,
             )
+        if picture is not None:
+            draw_choice(result.comparison, picture, plan, graphs, taken=result.best)
         tested = []
         for chosen in (result.plan, result.comparison.plain.plan):
             with run_progress(f"{loaded.name}, {chosen}", runs, quiet=quiet) as move:
@@ -155,6 +176,8 @@ def search(
             found = [f"--set {name}={value}" for name, value in result.best.settings.items()]
             line = " ".join([f"--model {model} --method {method}", *given, *found])
             print(f"To train with them: {line}")
+        if picture is not None:
+            print(f"Picture: {picture}")
 
     if write_preset is not None:
         _write_preset(result, loaded.name, graphs.split(plan).name, settings or [], write_preset)

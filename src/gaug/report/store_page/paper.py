@@ -22,6 +22,7 @@ from gaug.report.store_page.experiments import CHOSEN, TRIED, Experiment, change
 from gaug.report.store_page.paper_tables import settings_table, with_runs
 from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
+from gaug.studies.chooser import Chosen, Given, Grid
 from gaug.studies.figure1 import SPLIT
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
@@ -64,7 +65,8 @@ class PaperPart:
 def paper_parts(experiments: Sequence[Experiment]) -> list[PaperPart]:
     """Every table and figure of the paper, in its order."""
     found, shown = [], set[int]()
-    for part in (_part(name, experiments) for name in STUDIES):
+    for name in [name for name, entry in STUDIES.items() if entry.of_paper]:
+        part = _part(name, experiments)
         runs = {record.id for record in records_of(part)}
         found.append(dataclasses.replace(part, is_begun=not runs <= shown))
         shown |= runs
@@ -136,15 +138,18 @@ def _by_settings(
         records = [] if best is None else [one for one in best.records if one.run in cell.runs]
         scored = [record for record in records if record.test_score is not None]
         settings = {} if best is None else best.settings
-        found.append(CellResult(cell, scored, settings, _trials(cell, best, alike)))
+        chosen = Chosen(settings, _trials(cell, best, alike))
+        # Its own settings are among those of the experiment.
+        found.append(CellResult(dataclasses.replace(cell, settings={}), scored, chosen))
     return found
 
 
 def _trials(cell: Cell, best: Experiment | None, alike: Sequence[Experiment]) -> int:
     """Number of settings among which those of a cell were chosen; 0 if they were given."""
-    if cell.chosen == "preset" and best is not None and best.settings == _wanted(cell):
-        return cell.trials
-    searched = cell.stages or cell.chosen == "preset"
+    chooser = cell.chooser
+    if isinstance(chooser, Given) and best is not None and best.settings == _wanted(cell):
+        return chooser.trials
+    searched = chooser.source in ("search", "preset")
     return sum(one.chosen in (CHOSEN, TRIED) for one in alike) if searched else 0
 
 
@@ -155,10 +160,11 @@ def _wanted(cell: Cell) -> dict[str, Any]:
 def _best(cell: Cell, alike: Sequence[Experiment]) -> Experiment | None:
     """The experiment that fills a cell."""
     wanted = _wanted(cell)
-    # Another search than the one behind a preset may fill a cell too.
-    stages = SEARCHES[cell.plan.method.name] if cell.chosen == "preset" else cell.stages
-    searched = {name for stage in stages for part in (stage.values, *stage.over) for name in part}
-    free = searched | ({"predictor"} if stages else set())
+    chooser = cell.chooser
+    if chooser.source == "preset":  # another search than the one behind it may fill the cell, too
+        chooser = Grid(SEARCHES[cell.plan.method.name])
+    searched = chooser.settings if isinstance(chooser, Grid) else set()
+    free = searched | ({"predictor"} if searched else set())
     split = cell.plan.split.hash if isinstance(cell.plan.split, Split) else None
     candidates = [
         one
@@ -166,12 +172,12 @@ def _best(cell: Cell, alike: Sequence[Experiment]) -> Experiment | None:
         if one.tests
         and split in (None, one.first.split_hash)
         and _settled(one.settings, free) == _settled(wanted, free)
-        and not (stages and _is_control(one))
+        and not (searched and _is_control(one))
     ]
     return max(
         candidates,
         key=lambda one: (
-            cell.chosen == "preset" and one.settings == wanted,
+            cell.chooser.source == "preset" and one.settings == wanted,
             one.chosen == CHOSEN,
             len(one.tests) > 1,
             one.val_mean,
