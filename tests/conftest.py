@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from torch_geometric.data import Data
 
 from gaug.data.catalog.entries import CATALOG
+from gaug.runs.executor import Executor
 
 # How long an example takes depends on what else the machine does, which no test is about.
 settings.register_profile("gaug", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -21,6 +23,12 @@ settings.load_profile("gaug")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.cluster)
+        if item.get_closest_marker("cluster"):
+            # One process starts the cluster, if tests are spread over several.
+            item.add_marker(pytest.mark.xdist_group("cluster"))
     if os.environ.get("GAUG_DATA"):
         return
     for item in items:
@@ -43,6 +51,28 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def data_root() -> Path:
     """The folder of the real graphs, for tests marked ``real``."""
     return Path(os.environ["GAUG_DATA"])
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """A Ray cluster of two nodes on this machine, one CPU each; they may be killed and replaced."""
+    pytest.importorskip("ray", reason="needs Ray: pip install 'gaug[cluster]'")
+    from ray.cluster_utils import Cluster
+
+    size = {"num_cpus": 1, "object_store_memory": 100_000_000, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args=size)
+    made.add_node(**size)
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture(scope="session")
+def on_cluster(cluster: Any) -> Iterator[Executor]:
+    """The executor on that cluster, connected once: its workers take seconds to start."""
+    from gaug.runs.ray_cluster import RayCluster
+
+    with RayCluster(cluster.address) as executor:
+        yield executor
 
 
 @pytest.fixture(scope="session")

@@ -14,14 +14,15 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
+from gaug.choosing.limits import CONCURRENT_TRIALS as BATCH
 from gaug.choosing.optuna_study import OptunaStudy
 from gaug.choosing.scores import ValidationScores
-from gaug.choosing.search import search_settings
-from gaug.choosing.shared_trials import BATCH
+from gaug.choosing.search import search_settings, study_name
 from gaug.choosing.trial import Trial
 from gaug.config import searched_settings
 from gaug.errors import TrainingError
 from gaug.methods.gaug_m.config import GAugMConfig
+from gaug.runs.graphs import Graphs
 from gaug.runs.store import Store
 from tests.choosing.conftest import karate, near
 
@@ -92,6 +93,20 @@ def test_trials_are_asked_for_in_batches_and_the_first_is_the_plan(store: Store)
     for trial in first:
         study.learn(done(trial))
     assert [trial.number for trial in study.propose()] == list(range(BATCH, 2 * BATCH))
+
+
+def test_more_trials_are_proposed_together_if_asked_and_their_study_has_a_name_of_its_own():
+    plan = karate("gaug-m")
+    study = OptunaStudy(plan, SPACE, trials=20, name="wide", concurrent=12)
+    first = study.propose()
+    assert [trial.number for trial in first] == list(range(12))
+    assert len({repr(dict(trial.settings)) for trial in first}) > 6
+    for trial in first:
+        study.learn(done(trial))
+    assert [trial.number for trial in study.propose()] == list(range(12, 20))
+    placed = Graphs().place(plan)
+    assert study_name(placed, SPACE, 3) == study_name(placed, SPACE, 3, BATCH)
+    assert study_name(placed, SPACE, 3) != study_name(placed, SPACE, 3, 12)
 
 
 def test_a_proposal_has_the_settings_in_its_plan_and_within_what_is_searched():

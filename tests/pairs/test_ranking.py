@@ -16,13 +16,13 @@ from torch import Tensor
 from gaug.errors import DataError, TrainingError
 from gaug.memory import free_memory
 from gaug.pairs import best_pairs
+from gaug.pairs.blocks import default_block
 from gaug.pairs.distance import DistanceScores
 from gaug.pairs.hashing import pair_hash
 from gaug.pairs.inner_product import InnerProductScores
 from gaug.pairs.ranking import (
     RankedPairs,
     bottom_edges,
-    default_block,
     num_non_edges,
     top_non_edges,
     top_non_edges_per_node,

@@ -1,4 +1,4 @@
-"""What every executor promises, in this process and over workers."""
+"""What every executor promises, in this process, over workers and on a cluster."""
 
 from __future__ import annotations
 
@@ -110,8 +110,13 @@ def run_of(job: Job[Any]) -> int:
     return job.run
 
 
-@pytest.fixture(params=["this process", "workers"])
+@pytest.fixture(
+    params=["this process", "workers", pytest.param("cluster", marks=pytest.mark.cluster)]
+)
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    if request.param == "cluster":
+        yield request.getfixturevalue("on_cluster")
+        return
     made = ThisProcess() if request.param == "this process" else WorkerProcesses(WORKERS)
     with made as opened:
         yield opened

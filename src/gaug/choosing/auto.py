@@ -21,9 +21,8 @@ from gaug.data.fitting_split import with_fitting_masks
 from gaug.data.splits import Split
 from gaug.models.spec import Model
 from gaug.runs.executor import Executor, OnNote, OnProgress
-from gaug.runs.executors import local_executor
+from gaug.runs.executors import choose_executor
 from gaug.runs.graphs import Graphs
-from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
@@ -109,7 +108,8 @@ def auto(
     split_config: SplitConfig | None = None,
     seed: int = 0,
     info: GraphInfo | None = None,
-    workers: int = 1,
+    workers: int | None = None,
+    cluster: str | None = None,
     threads: int = 1,
     device: str | None = None,
     store: Store | None = None,
@@ -137,7 +137,10 @@ def auto(
         split_config: Fractions, counts and seed of a drawn split.
         seed: Seed of all randomness.
         info: Names of nodes, classes and features, if any.
-        workers: Number of worker processes at most.
+        workers: Number of worker processes at most, one by default; on a cluster, of runs at a
+            time.
+        cluster: Address of a Ray cluster to run on: ``auto``, ``host:port`` or
+            ``ray://host:port``.
         threads: Threads per run.
         device: Where to compute; by default where the graph is.
         store: Where runs are recorded and reused from.
@@ -168,7 +171,7 @@ def auto(
         masked = with_fitting_masks(loaded.data, seed=seed)
         plan = dataclasses.replace(plan, split=Split.of_masks(masked, "all labeled nodes"))
     plans = [candidate.trial(plan).plan for candidate in CANDIDATES]
-    with local_executor(fitting_workers(workers, plans, graphs)) as executor:
+    with choose_executor(workers, cluster, plans=plans, graphs=graphs) as executor:
         comparison = choose_method(
             plan,
             time_budget=time_budget,

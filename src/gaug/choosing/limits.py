@@ -15,6 +15,8 @@ TIME_BUDGET = 300.0
 TRIALS = 30
 #: Default number of runs per trial.
 TRIAL_RUNS = 3
+#: Default number of trials that a search proposes together.
+CONCURRENT_TRIALS = 4
 #: Default number of trials of a search that run again with new seeds.
 SEARCH_FINALISTS = 10
 
@@ -33,11 +35,13 @@ def check_search(
     trial_runs: int,
     timeout: float | None = None,
     finalists: int = SEARCH_FINALISTS,
+    concurrent_trials: int = CONCURRENT_TRIALS,
 ) -> None:
     """Raise if the arguments of a search are invalid."""
     if not searched_settings(type(method)):
         raise no_settings(method.name)
-    for name, count in (("trials", trials), ("trial_runs", trial_runs)):
+    counts = {"trials": trials, "trial_runs": trial_runs, "concurrent_trials": concurrent_trials}
+    for name, count in counts.items():
         if count < 1:
             raise ConfigError(f"{name} must be at least 1, got {count}.")
     if finalists < 0:

@@ -22,7 +22,8 @@ from optuna.distributions import (
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState
 
-from gaug.choosing.shared_trials import BATCH, SharedTrials, trial_index
+from gaug.choosing.limits import CONCURRENT_TRIALS
+from gaug.choosing.shared_trials import SharedTrials, trial_index
 from gaug.choosing.trial import Trial
 from gaug.config import Searched
 from gaug.runs.plan import Plan
@@ -44,6 +45,7 @@ class OptunaStudy(SharedTrials):
         trials: Number of trials.
         name: Name of the study; the same name resumes the same study.
         store: Where the study is saved; None keeps it in memory only.
+        concurrent: Number of trials proposed together, none of which knows of the others.
     """
 
     prunes = True
@@ -56,19 +58,22 @@ class OptunaStudy(SharedTrials):
         trials: int,
         name: str,
         store: Store | None = None,
+        concurrent: int = CONCURRENT_TRIALS,
     ) -> None:
         distributions = {
             setting: _distribution(values, getattr(plan.method.config, setting))
             for setting, values in space.items()
         }
-        super().__init__(plan, distributions, trials=trials, name=name, store=store)
+        super().__init__(
+            plan, distributions, trials=trials, name=name, store=store, concurrent=concurrent
+        )
 
     def is_hopeless(self, trial: Trial, score: float) -> bool:
         """Whether the first run is below the median of the first runs of earlier batches."""
         number = self._owned[trial_index(trial)]
         with contextlib.suppress(UpdateFinishedTrialError):
             self.storage.set_trial_intermediate_value(number, 0, score)
-        asked = self._view(trial_index(trial) // BATCH * BATCH).ask()
+        asked = self._view(self._begin_of_batch(trial_index(trial))).ask()
         asked.report(score, step=0)
         return asked.should_prune()
 
@@ -76,7 +81,7 @@ class OptunaStudy(SharedTrials):
         """The settings of a trial: those of the plan first, then Optuna's proposals."""
         if index == 0:
             return {setting: getattr(self.plan.method.config, setting) for setting in self.space}
-        view = self._view(index // BATCH * BATCH)
+        view = self._view(self._begin_of_batch(index))
         view.sampler = optuna.samplers.TPESampler(seed=run_seed(self.plan.seed, index) % 2**32)
         return view.ask(self.space).params
 
@@ -84,6 +89,9 @@ class OptunaStudy(SharedTrials):
         """Importance of each setting for the score, adding up to 1; empty if unknown."""
         taken = {i: t for i, t in self._by_index().items() if i < self.trials}
         return setting_importances(list(taken.values()))
+
+    def _begin_of_batch(self, index: int) -> int:
+        return index // self.concurrent * self.concurrent
 
     def _view(self, before: int) -> optuna.Study:
         """The trials with an index below ``before``, in order, as a separate study."""
@@ -112,7 +120,14 @@ class Finalists(SharedTrials):
         self, study: OptunaStudy, best: Sequence[Trial], name: str, store: Store | None = None
     ) -> None:
         self.best = list(best)
-        super().__init__(study.plan, study.space, trials=len(best), name=name, store=store)
+        super().__init__(
+            study.plan,
+            study.space,
+            trials=len(best),
+            name=name,
+            store=store,
+            concurrent=study.concurrent,
+        )
         self.study.set_user_attr(FINALISTS_OF, study.study.study_name)
 
     def settings_of(self, index: int) -> dict[str, Any]:

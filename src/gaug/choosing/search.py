@@ -15,7 +15,13 @@ from typing import Any
 from gaug.choosing.candidates import NONE, compares_nodes
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import OnTrial, TrialRunner, check_validation, resampling_of
-from gaug.choosing.limits import SEARCH_FINALISTS, TRIAL_RUNS, TRIALS, check_search
+from gaug.choosing.limits import (
+    CONCURRENT_TRIALS,
+    SEARCH_FINALISTS,
+    TRIAL_RUNS,
+    TRIALS,
+    check_search,
+)
 from gaug.choosing.optuna_study import Finalists, OptunaStudy
 from gaug.choosing.shared_trials import SharedTrials
 from gaug.choosing.trial import Trial
@@ -25,9 +31,8 @@ from gaug.errors import ConfigError, TrainingError
 from gaug.methods.spec import MethodLike
 from gaug.models.spec import Model
 from gaug.runs.executor import Executor
-from gaug.runs.executors import local_executor
+from gaug.runs.executors import choose_executor
 from gaug.runs.graphs import Graphs, PlacedPlan
-from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
@@ -85,13 +90,15 @@ def search(
     trials: int = TRIALS,
     trial_runs: int = TRIAL_RUNS,
     finalists: int = SEARCH_FINALISTS,
+    concurrent_trials: int = CONCURRENT_TRIALS,
     timeout: float | None = None,
     fixed: Collection[str] = (),
     training: TrainingConfig | None = None,
     split: str | None = None,
     split_config: SplitConfig | None = None,
     seed: int | None = None,
-    workers: int = 1,
+    workers: int | None = None,
+    cluster: str | None = None,
     threads: int = 1,
     device: str | None = None,
     store: Store | None = None,
@@ -112,13 +119,18 @@ def search(
         trial_runs: Runs of each trial; poor trials are pruned after the first.
         finalists: The best trials run again, as often, with new seeds, and these runs decide;
             0 for none.
+        concurrent_trials: Trials proposed together, which run side by side. More of them use more
+            workers, and each knows the results of fewer others.
         timeout: Seconds after which no new trial starts; None for no limit.
         fixed: Settings that are not searched, besides those given.
         training: Settings of training; by default the method's.
         split: The kind of split or a path; None for the graph's default.
         split_config: Fractions, counts and seed of a drawn split.
         seed: Seed of all randomness.
-        workers: Number of worker processes at most; the result does not depend on it.
+        workers: Number of worker processes at most, one by default; on a cluster, of runs at a
+            time. The result does not depend on it.
+        cluster: Address of a Ray cluster to run on: ``auto``, ``host:port`` or
+            ``ray://host:port``.
         threads: Threads per run.
         device: Where to compute; by default where the graph is.
         store: Where runs and the study are saved.
@@ -144,13 +156,14 @@ def search(
         device=device,
     )
     graphs = Graphs()
-    with local_executor(fitting_workers(workers, [plan], graphs)) as executor:
+    with choose_executor(workers, cluster, plans=[plan], graphs=graphs) as executor:
         return search_settings(
             plan,
             graphs=graphs,
             trials=trials,
             trial_runs=trial_runs,
             finalists=finalists,
+            concurrent_trials=concurrent_trials,
             timeout=timeout,
             fixed={*fixed, *settings},
             executor=executor,
@@ -165,6 +178,7 @@ def search_settings(
     trials: int = TRIALS,
     trial_runs: int = TRIAL_RUNS,
     finalists: int = SEARCH_FINALISTS,
+    concurrent_trials: int = CONCURRENT_TRIALS,
     timeout: float | None = None,
     fixed: Collection[str] = (),
     graphs: Graphs | None = None,
@@ -179,6 +193,7 @@ def search_settings(
         trials: Number of trials.
         trial_runs: Runs of each trial.
         finalists: Number of the best trials that run again with new seeds.
+        concurrent_trials: Number of trials proposed together.
         timeout: Seconds after which no new trial starts; None for no limit.
         fixed: Settings that are not searched.
         graphs: Graphs that are already loaded.
@@ -186,7 +201,7 @@ def search_settings(
         store: Where runs and the study are saved.
         on_trial: Called regularly with the number of finished trials.
     """
-    check_search(plan.method.config, trials, trial_runs, timeout, finalists)
+    check_search(plan.method.config, trials, trial_runs, timeout, finalists, concurrent_trials)
     graphs = graphs or Graphs()
     plain = NONE.trial(plan)
     check_validation(graphs, plain)
@@ -196,8 +211,11 @@ def search_settings(
     resampling = resampling_of(graphs, plan, final=trial_runs)
     runner = TrialRunner(graphs, trial_runs, executor, store, deadline, resampling=resampling)
     plain = runner.run_one(plain)
-    name = study_name(placed, space, trial_runs, drawn=resampling is not None)
-    study = OptunaStudy(plan, space, trials=trials, name=name, store=store)
+    drawn = resampling is not None
+    name = study_name(placed, space, trial_runs, concurrent_trials, drawn=drawn)
+    study = OptunaStudy(
+        plan, space, trials=trials, name=name, store=store, concurrent=concurrent_trials
+    )
     with contextlib.closing(study):
         before = len(study.results())
         tell = None if on_trial is None else lambda done: on_trial(before + done)
@@ -285,7 +303,12 @@ def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, S
 
 
 def study_name(
-    placed: PlacedPlan, space: dict[str, Searched], trial_runs: int, *, drawn: bool = False
+    placed: PlacedPlan,
+    space: dict[str, Searched],
+    trial_runs: int,
+    concurrent_trials: int = CONCURRENT_TRIALS,
+    *,
+    drawn: bool = False,
 ) -> str:
     """Name of the study: graph, model and method, and a fingerprint of the rest.
 
@@ -293,10 +316,17 @@ def study_name(
         placed: The plan.
         space: The search space.
         trial_runs: Runs of each trial.
+        concurrent_trials: Trials that are proposed together.
         drawn: Whether runs draw their own nodes.
     """
     plan = placed.plan
-    deciding = [placed.identity(0), {name: str(space[name]) for name in space}, trial_runs]
+    deciding: list[object] = [
+        placed.identity(0),
+        {name: str(space[name]) for name in space},
+        trial_runs,
+    ]
+    if concurrent_trials != CONCURRENT_TRIALS:
+        deciding.append(concurrent_trials)
     if drawn:
         deciding.append("drawn nodes")
     digest = hashlib.sha256(json.dumps(deciding).encode()).hexdigest()[:12]

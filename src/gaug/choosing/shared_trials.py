@@ -29,14 +29,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from gaug.choosing.engine import Proposer
 from gaug.choosing.gains import RunScores
+from gaug.choosing.limits import CONCURRENT_TRIALS
 from gaug.choosing.scores import ValidationScores
 from gaug.choosing.trial import Trial
 from gaug.errors import StoreError, reason_of
 from gaug.runs.plan import Plan
 from gaug.runs.store import Store
 
-#: Number of trials proposed together.
-BATCH = 4
 # Seconds between heartbeats, and after which a trial counts as lost.
 _HEARTBEAT, _GRACE = 60, 300
 # How long to try again while other processes make the same tables.
@@ -52,6 +51,7 @@ class SharedTrials(Proposer):
         trials: Number of trials.
         name: Name of the study; the same name resumes the same study.
         store: Where the study is saved; None keeps it in memory only.
+        concurrent: Number of trials proposed together.
     """
 
     def __init__(
@@ -62,8 +62,10 @@ class SharedTrials(Proposer):
         trials: int,
         name: str,
         store: Store | None = None,
+        concurrent: int = CONCURRENT_TRIALS,
     ) -> None:
         self.plan = plan
+        self.concurrent = concurrent
         self.space = dict(space)
         self.trials = trials
         self.storage = open_storage(store)
@@ -87,9 +89,9 @@ class SharedTrials(Proposer):
         free = [index for index in range(self.trials) if index not in taken]
         if not free:
             return []
-        batch = free[0] // BATCH
+        batch = free[0] // self.concurrent
         proposed = []
-        for index in (index for index in free if index // BATCH == batch):
+        for index in (index for index in free if index // self.concurrent == batch):
             trial = self._claim(index, self.settings_of(index))
             if trial is not None:
                 proposed.append(trial)

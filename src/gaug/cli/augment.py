@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gaug.cli import options, own_files
+from gaug.cli.executor import Cluster
 from gaug.data.config import SplitConfig
 from gaug.errors import ConfigError
 from gaug.models.spec import ModelSpec
@@ -34,6 +35,7 @@ def augment(
     ] = False,
     seed: options.Seed = 0,
     max_memory: options.MaxMemory = None,
+    cluster: Cluster = None,
     edges: own_files.Edges = None,
     features: own_files.Features = None,
     labels: own_files.Labels = None,
@@ -69,6 +71,8 @@ def augment(
     from gaug.models.base import as_features
     from gaug.provenance import software_versions
     from gaug.report.augmentation import PAGE, check_folder, write_augmentation
+    from gaug.runs.executor import ThisProcess
+    from gaug.runs.executors import cluster_executor
     from gaug.training.graph_size import GraphSize
 
     check_folder(out, force=force)
@@ -93,7 +97,11 @@ def augment(
         fitted = method.fit_predictor(data, on_share=lambda share: move(100 * share))
     if fitted.predictor.flaw_ is not None:
         print(f"gaug: {fitted.predictor.flaw_}", file=sys.stderr)
-    with run_progress(f"{name}: all pairs", 100, quiet=quiet, unit="%") as move:
+    with (
+        ThisProcess() if cluster is None else cluster_executor(cluster) as executor,
+        executor.ranking(),
+        run_progress(f"{name}: all pairs", 100, quiet=quiet, unit="%") as move,
+    ):
         found = method.find_change(data, on_share=lambda share: move(100 * share))
     title = f"{name}, predictor {method.config.predictor}"
     made_by = {

@@ -89,7 +89,10 @@ Runs = Annotated[int, typer.Option("--runs", "-n", help="Number of runs.")]
 Seed = Annotated[int, typer.Option(help="Seed from which the seeds of all runs are derived.")]
 Workers = Annotated[
     int | None,
-    typer.Option(help="Number of worker processes. By default chosen from the cores and runs."),
+    typer.Option(
+        help="Number of worker processes; on a cluster, of runs at a time. By default chosen from"
+        " the cores and runs, or as many as the cluster has room for."
+    ),
 ]
 Threads = Annotated[int, typer.Option(help="Threads per run.")]
 MaxMemory = Annotated[
@@ -273,14 +276,19 @@ def check_page(out: Path, *, force: bool) -> None:
         raise DataError(f"There is already a file {out}. Use another name, or --force.")
 
 
+def check_workers(workers: int | None) -> None:
+    """Raise if there is not at least one worker, before anything is loaded."""
+    if workers is not None and workers < 1:
+        raise ConfigError(f"workers must be at least 1, got {workers}.")
+
+
 def sensible_workers(workers: int | None, runs: int) -> int:
     """The given number; by default one process per core, with at least four runs each.
 
     A process takes seconds to start, which does not pay off for one or two runs.
     """
+    check_workers(workers)
     if workers is not None:
-        if workers < 1:
-            raise ConfigError(f"workers must be at least 1, got {workers}.")
         return workers
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaug.cli import options
+from gaug.cli.executor import Cluster, open_executor
 from gaug.data.source import GraphSource
 from gaug.drawing.suffixes import FORMAT_OF_SUFFIX, PICTURE_SUFFIXES, RECORD_SUFFIX
 from gaug.drawing.table import FORMATS, render
@@ -68,6 +69,7 @@ def reproduce(
     ] = None,
     seed: options.Seed = 0,
     workers: options.Workers = None,
+    cluster: Cluster = None,
     max_memory: options.MaxMemory = None,
     data_root: options.DataRoot = None,
     store: options.StoreUrl = None,
@@ -81,6 +83,7 @@ def reproduce(
     authors' splits are used if the data folder has them as splits/NAME.npz. Cells whose runs take
     over 30 seconds get 10 runs; a failed cell is marked in the table.
     """
+    options.check_workers(workers)
     if trial_runs < 1:
         raise ConfigError(f"trial_runs must be at least 1, got {trial_runs}.")
     if time_budget is not None and not 0 < time_budget < math.inf:
@@ -100,7 +103,7 @@ def reproduce(
     from gaug.cli.progress import run_progress
     from gaug.cli.study_files import write_files, write_folder
     from gaug.cli.writing import this_command
-    from gaug.runs.executors import local_executor
+    from gaug.runs.executor import ThisProcess
     from gaug.runs.graphs import Graphs
     from gaug.runs.store import Store
     from gaug.studies.everything import Part, gather, overview, run_parts
@@ -113,14 +116,16 @@ def reproduce(
     cells = [cell for part in parts for cell in part.cells]
     there = [cell.plan for cell in cells if _is_there(cell.plan, data_root, must=name != ALL)]
     opened, held = Store(store), Graphs(data_root)
-    spread_over = options.sensible_workers(workers, sum(len(cell.runs) for cell in cells))
+    runs_of_cells = sum(len(cell.runs) for cell in cells)
     if dry_run:
-        spread_over, time_budget = 1, 0.0
-    elif there:
-        spread_over = options.workers_that_fit(spread_over, there, held, quiet=quiet)
+        time_budget = 0.0
     with (
         options.resumable(),
-        local_executor(spread_over) as executor,
+        ThisProcess()
+        if dry_run
+        else open_executor(
+            workers, cluster, runs=runs_of_cells, plans=there, graphs=held, quiet=quiet
+        ) as executor,
         run_progress(name, 100, quiet=quiet, unit="%") as move,
     ):
         results = run_parts(

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from gaug.cli import options, own_files
 from gaug.cli.choosing import AUTO, draw_choice
+from gaug.cli.executor import Cluster, open_executor
 from gaug.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
@@ -36,6 +37,13 @@ def search(
         int,
         typer.Option(help="Best trials that run again with new seeds, which decide; 0 for none."),
     ] = 10,
+    concurrent_trials: Annotated[
+        int,
+        typer.Option(
+            help="Trials proposed together: more of them use more workers, and each knows the"
+            " results of fewer others."
+        ),
+    ] = 4,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds after which no new trial starts.")
     ] = None,
@@ -58,6 +66,7 @@ def search(
     split: options.Split = None,
     seed: options.Seed = 0,
     workers: options.Workers = None,
+    cluster: Cluster = None,
     threads: options.Threads = 1,
     device: options.Device = "cpu",
     max_memory: options.MaxMemory = None,
@@ -83,6 +92,7 @@ def search(
     from gaug.choosing.limits import check_search, no_settings
 
     options.check_runs(runs)
+    options.check_workers(workers)
     if method == AUTO:
         raise no_settings(method)
     if picture is not None:
@@ -104,12 +114,10 @@ def search(
         threads=threads,
         device=device,
     )
-    check_search(plan.method.config, trials, trial_runs, timeout, finalists)
-    spread_over = options.sensible_workers(workers, trials * trial_runs)
+    check_search(plan.method.config, trials, trial_runs, timeout, finalists, concurrent_trials)
     from gaug.choosing.search import search_settings
     from gaug.cli.progress import run_progress
     from gaug.runs.execute import execute
-    from gaug.runs.executors import local_executor
     from gaug.runs.graphs import Graphs
     from gaug.runs.store import Store
     from gaug.runs.summary import summarize
@@ -120,8 +128,12 @@ def search(
     options.tell_notes(loaded, quiet=quiet)
     if not source.in_catalog:
         options.tell_split(loaded, graphs.split(plan), quiet=quiet)
-    spread_over = options.workers_that_fit(spread_over, [plan], graphs, quiet=quiet)
-    with options.resumable(), local_executor(spread_over) as executor:
+    with (
+        options.resumable(),
+        open_executor(
+            workers, cluster, runs=trials * trial_runs, plans=[plan], graphs=graphs, quiet=quiet
+        ) as executor,
+    ):
         with run_progress(f"{loaded.name}, {plan}", trials, quiet=quiet, unit="trials") as move:
             result = search_settings(
                 plan,
@@ -129,6 +141,7 @@ def search(
                 trials=trials,
                 trial_runs=trial_runs,
                 finalists=finalists,
+                concurrent_trials=concurrent_trials,
                 timeout=timeout,
                 graphs=graphs,
                 executor=executor,

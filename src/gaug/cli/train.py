@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 
 from gaug.cli import choosing, options, own_files
+from gaug.cli.executor import Cluster, open_executor
+from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
     from gaug.runs.record import RunRecord
@@ -33,6 +35,7 @@ def train(
     runs: options.Runs = 10,
     seed: options.Seed = 0,
     workers: options.Workers = None,
+    cluster: Cluster = None,
     threads: options.Threads = 1,
     device: options.Device = "cpu",
     max_memory: options.MaxMemory = None,
@@ -59,7 +62,10 @@ def train(
     recorded; Ctrl-C keeps the finished ones.
     """
     options.check_runs(runs)
+    options.check_workers(workers)
     options.check_checkpoint_minutes(checkpoint_minutes)
+    if cluster is not None and checkpoint_minutes is not None:
+        raise ConfigError("Runs on a cluster have no checkpoints: leave --checkpoint-minutes out.")
     source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     if preset:
         settings = options.preset_settings(source, model, method, settings, quiet=quiet)
@@ -74,10 +80,8 @@ def train(
         threads=threads,
         device=device,
     )
-    spread_over = options.sensible_workers(workers, runs)
     from gaug.cli.progress import run_progress
     from gaug.runs.execute import execute
-    from gaug.runs.executors import local_executor
     from gaug.runs.graphs import Graphs
     from gaug.runs.store import Store
     from gaug.runs.summary import summarize, warnings_of
@@ -90,12 +94,13 @@ def train(
     if not source.in_catalog:
         options.tell_split(loaded, graphs.split(plan), quiet=quiet)
     plans = choosing.plans_to_run(method, plan)
-    spread_over = options.workers_that_fit(spread_over, plans, graphs, quiet=quiet)
     records: list[RunRecord] = []
     taken_over: list[float] = []
     interrupted = False
     comparison = None
-    with local_executor(spread_over) as executor:
+    with open_executor(
+        workers, cluster, runs=runs, plans=plans, graphs=graphs, quiet=quiet
+    ) as executor:
         try:
             if method == choosing.AUTO:
                 comparison = choosing.choose(
@@ -120,7 +125,7 @@ def train(
             saved = {
                 f"Run {run + 1}": saving.of(placed.identity(run), history) for run in range(runs)
             }
-            options.tell_checkpoints(saved, quiet=quiet)
+            options.tell_checkpoints(saved, quiet=quiet or cluster is not None)
             with run_progress(f"{loaded.name}, {plan}", runs, quiet=quiet) as move:
 
                 def tell(done: float) -> None:

@@ -124,7 +124,7 @@ class SparseMatrix:
         pattern: Where the entries are.
         values: The entries, row by row.  [nnz]
         transposed_values: The entries of the transpose, row by row, where they are known already;
-            otherwise they are derived from ``values``.  [nnz]
+            otherwise they are derived from ``values``, once for all products.  [nnz]
     """
 
     def __init__(
@@ -170,6 +170,9 @@ class SparseMatrix:
         return SparseMatrix(self.pattern, values)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
+        differentiated = torch.is_grad_enabled() and dense.requires_grad
+        if differentiated and self._transposed_values is None:
+            self._transposed_values = self.values.detach()[self.pattern.transpose_order]
         return spmm(self.pattern, self.values, dense, self._transposed_values)
 
 

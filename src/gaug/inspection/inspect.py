@@ -22,9 +22,8 @@ from gaug.inspection.description import Labels, Shape, count_labels, describe_sh
 from gaug.methods.spec import MethodSpec
 from gaug.models.spec import ModelSpec
 from gaug.runs.executor import Executor, OnProgress
-from gaug.runs.executors import local_executor
+from gaug.runs.executors import choose_executor
 from gaug.runs.graphs import Graphs
-from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
@@ -107,7 +106,8 @@ def inspect(
     training: TrainingConfig | None = None,
     runs: int = TRIAL_RUNS,
     seed: int = 0,
-    workers: int = 1,
+    workers: int | None = None,
+    cluster: str | None = None,
     threads: int = 1,
     device: str | None = None,
     store: Store | None = None,
@@ -127,7 +127,10 @@ def inspect(
         training: Settings of training.
         runs: Runs of each of the three models.
         seed: Seed from which the seeds of all runs are derived.
-        workers: Number of worker processes at most.
+        workers: Number of worker processes at most, one by default; on a cluster, of runs at a
+            time.
+        cluster: Address of a Ray cluster to run on: ``auto``, ``host:port`` or
+            ``ray://host:port``.
         threads: Threads per run.
         device: Where to compute; by default where the graph is.
         store: Where runs are recorded and reused from.
@@ -151,7 +154,7 @@ def inspect(
         device=device,
     )
     graphs = Graphs()
-    with local_executor(fitting_workers(workers, [plan], graphs)) as executor:
+    with choose_executor(workers, cluster, plans=[plan], graphs=graphs) as executor:
         return inspect_plan(
             plan,
             train=train,

@@ -27,9 +27,17 @@ class BestPairs:
         edges: Undirected edges, each once as (smaller id, larger id).  [2, E]
         num_nodes: Number of nodes.
         count: Number of pairs.
+        floor: A score that pairs must reach: that of the last of ``count`` others.
     """
 
-    def __init__(self, scores: PairScores, edges: Tensor, num_nodes: int, count: int) -> None:
+    def __init__(
+        self,
+        scores: PairScores,
+        edges: Tensor,
+        num_nodes: int,
+        count: int,
+        floor: float = -np.inf,
+    ) -> None:
         self._scores = scores
         self._num_nodes = num_nodes
         self._count = count
@@ -38,7 +46,8 @@ class BestPairs:
         # The count-th best so far, and the last hash of its ties, if there are that many.
         self._full = False
         self._limit, self._last_hash = np.float32(-np.inf), np.uint64(0)
-        self._threshold = -np.inf
+        self._floor = _less(floor, scores.slack)
+        self._threshold = self._floor
         self._crowded = False  # whether too many candidates of the last block were close
         self._most_undecided = max(2 * count, _UNDECIDED)
         self._values = np.empty(0, dtype=np.float32)
@@ -142,11 +151,7 @@ class BestPairs:
         """The count-th best, and what a score by rows must reach to be considered."""
         place = self._values.size - self._count
         self._limit, self._full = np.partition(self._values, place)[place], True
-        if margin:
-            # Rounded down, so that float32 cannot raise it above a score that qualifies.
-            self._threshold = float(np.nextafter(self._limit - np.float32(margin), -np.inf))
-        else:
-            self._threshold = float(self._limit)
+        self._threshold = max(self._floor, _less(self._limit, margin))
 
     def _keep_best(self) -> None:
         """Of the pairs that tie with the count-th best, keep those with the lowest hashes."""
@@ -160,6 +165,13 @@ class BestPairs:
 
     def _keep(self, kept: np.ndarray) -> None:
         self._values, self._keys = self._values[kept], self._keys[kept]
+
+
+def _less(score: float, margin: float) -> float:
+    """A score less a margin, rounded down: float32 cannot raise it above one that qualifies."""
+    if not margin:
+        return float(score)
+    return float(np.nextafter(np.float32(score) - np.float32(margin), np.float32(-np.inf)))
 
 
 def _contained(keys: np.ndarray, ordered: np.ndarray) -> np.ndarray:

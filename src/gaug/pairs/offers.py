@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -55,12 +57,7 @@ class Offers:
 
     def collected(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The round in which each pair is first offered, its score and its key."""
-        rank, values, keys = (np.concatenate(parts) for parts in zip(*self._found, strict=True))
-        order = np.lexsort((rank, keys))
-        rank, values, keys = rank[order], values[order], keys[order]
-        first = np.ones(keys.size, dtype=bool)
-        first[1:] = keys[1:] != keys[:-1]
-        return rank[first], values[first].astype(np.float64), keys[first]
+        return first_offers(self._found)
 
     def _non_edges(self, block: Tensor, start: int) -> Tensor:
         """A copy of a block of rows in which pairs that cannot be offered score -inf."""
@@ -86,6 +83,22 @@ class Offers:
         rank = np.arange(row.size) - np.searchsorted(row, row)  # rank within its row
         kept = rank < self._rounds
         self._found.append((rank[kept], values[kept], keys[kept]))
+
+
+def first_offers(
+    found: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Each pair once, in the round in which it is first offered.
+
+    Args:
+        found: The round, the score and the key of each offer, in several parts.
+    """
+    rank, values, keys = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.lexsort((rank, keys))
+    rank, values, keys = rank[order], values[order], keys[order]
+    first = np.ones(keys.size, dtype=bool)
+    first[1:] = keys[1:] != keys[:-1]
+    return rank[first], values[first].astype(np.float64), keys[first]
 
 
 def first_choices(

@@ -6,8 +6,8 @@ block size or threads nor on the order of the nodes' classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,14 +15,11 @@ from torch import Tensor
 
 from gaug.errors import DataError
 from gaug.graph.edges import keys_to_pairs, pair_keys
-from gaug.memory import free_memory
-from gaug.pairs.best_pairs import BestPairs
 from gaug.pairs.hashing import key_hash
-from gaug.pairs.offers import Offers
+from gaug.pairs.offers import first_offers
+from gaug.pairs.parts import OnShare as OnShare
+from gaug.pairs.parts import Part, do_parts, equal_parts
 from gaug.pairs.scores import PairScores, check_not_nan
-
-#: Called with the share of the work done so far.
-OnShare = Callable[[float], None]
 
 
 def part_of_work(on_share: OnShare | None, place: int, count: int) -> OnShare | None:
@@ -30,16 +27,6 @@ def part_of_work(on_share: OnShare | None, place: int, count: int) -> OnShare | 
     if on_share is None:
         return None
     return lambda share: on_share((place + share) / count)
-
-
-# Default number of scores computed at a time: what fits into a core's own cache, or a few rows.
-_BLOCK_ELEMENTS = 1 << 18
-_BLOCK_ROWS = 16
-_MOST_ROWS = 4096
-# A block takes at most this share of the free memory: scores in single and in double precision with
-# their bounds, masks, places and hashes.
-_SHARE_OF_FREE = 8
-_BYTES_PER_SCORE = 48
 
 
 @dataclass(frozen=True)
@@ -84,17 +71,24 @@ def top_non_edges(
         on_share: Called with the share of the work done so far.
     """
     check_count(count, num_nodes, edges, among_first)
-    block_elements = block_elements or default_block(num_nodes)
-    best = BestPairs(scores, edges, num_nodes, count)
+    values, keys = np.empty(0), np.empty(0, dtype=np.int64)
+
+    def part_of(rows: range) -> Part:
+        floor = float(values[-1]) if 0 < count == values.size else -np.inf
+        return Part(
+            scores, edges, num_nodes, count, rows, block_elements=block_elements, floor=floor
+        )
+
+    def take(found: tuple[np.ndarray, ...]) -> None:
+        nonlocal values, keys
+        values, keys = np.concatenate([values, found[0]]), np.concatenate([keys, found[1]])
+        order = np.lexsort((key_hash(keys, num_nodes), -values))[:count]
+        values, keys = values[order], keys[order]
+
     # Each pair is visited from its smaller id.
-    for start, stop in row_blocks(num_nodes, block_elements, among_first):
-        best.visit(start, stop)
-        if on_share is not None:
-            remaining = (num_nodes - stop) / num_nodes
-            on_share(1 - remaining * remaining)
-    values, keys = best.collected()
-    order = np.lexsort((key_hash(keys, num_nodes), -values))[:count]
-    return _ranked(values[order], keys[order], num_nodes)
+    num_rows = num_nodes if among_first is None else among_first
+    do_parts(equal_parts(num_nodes, num_rows, triangle=True), part_of, take, on_share)
+    return _ranked(values, keys, num_nodes)
 
 
 def top_non_edges_per_node(
@@ -114,18 +108,19 @@ def top_non_edges_per_node(
     within a round, higher scores come first. With ``among_first``, only those nodes offer pairs.
     """
     check_count(count, num_nodes, edges, among_first)
-    block_elements = block_elements or default_block(num_nodes)
     offering = num_nodes if among_first is None else among_first
     rounds = max(1, -(-2 * count // offering))  # each brings at least one new pair per two nodes
-    height = max(1, min(_MOST_ROWS, block_elements // num_nodes))
     while True:
-        offers = Offers(scores, edges, num_nodes, min(rounds, num_nodes - 1))
-        for start in range(0, offering, height):
-            stop = min(offering, start + height)
-            offers.visit(start, stop)
-            if on_share is not None:
-                on_share(stop / offering)
-        round_of, values, keys = offers.collected()
+        offers: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+
+        def part_of(rows: range, most: int = min(rounds, num_nodes - 1)) -> Part:
+            return Part(scores, edges, num_nodes, most, rows, True, block_elements)
+
+        def take(found: Any, offers: list[Any] = offers) -> None:
+            offers.append(found)
+
+        do_parts(equal_parts(num_nodes, offering, triangle=False), part_of, take, on_share)
+        round_of, values, keys = first_offers(offers)
         if keys.size >= count:
             break
         rounds *= 2  # nodes with edges to almost all others offer fewer
@@ -165,26 +160,6 @@ def check_count(count: int, num_nodes: int, edges: Tensor, among_first: int | No
             f" got {count}. With {num_edges} edges the largest possible fraction is"
             f" {free / max(1, num_edges):.4g}."
         )
-
-
-def default_block(num_nodes: int) -> int:
-    """Number of scores to compute at a time: a few rows, fewer if memory is short."""
-    wanted = max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
-    return max(1, min(wanted, free_memory() // (_SHARE_OF_FREE * _BYTES_PER_SCORE)))
-
-
-def row_blocks(
-    num_nodes: int, block_elements: int, num_rows: int | None = None
-) -> list[tuple[int, int]]:
-    """Ranges of rows with about this many elements on and above the diagonal."""
-    blocks, start = [], 0
-    num_rows = num_nodes if num_rows is None else num_rows
-    while start < num_rows:
-        height = max(1, block_elements // (num_nodes - start))
-        stop = min(num_rows, start + min(height, _MOST_ROWS))
-        blocks.append((start, stop))
-        start = stop
-    return blocks
 
 
 def _ranked(values: np.ndarray, keys: np.ndarray, num_nodes: int) -> RankedPairs:

@@ -12,9 +12,8 @@ from gaug.methods.spec import MethodLike
 from gaug.models.spec import Model
 from gaug.runs.execute import execute
 from gaug.runs.executor import OnProgress
-from gaug.runs.executors import local_executor
+from gaug.runs.executors import choose_executor
 from gaug.runs.graphs import Graphs
-from gaug.runs.memory import fitting_workers
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
@@ -72,7 +71,8 @@ def evaluate(
     split: str | None = None,
     split_config: SplitConfig | None = None,
     seed: int | None = None,
-    workers: int = 1,
+    workers: int | None = None,
+    cluster: str | None = None,
     threads: int = 1,
     device: str | None = None,
     store: Store | None = None,
@@ -97,9 +97,12 @@ def evaluate(
             path to a file; by default the masks if the graph has all three, else ``stratified``.
         split_config: Fractions, counts and seed of a drawn split.
         seed: Seed from which the seeds of all runs are derived; by default the method's.
-        workers: Number of worker processes at most; fewer are used if memory is short, see
-            `gaug.set_max_memory`. With several, a user-defined model or predictor must be in a
-            module that they can import.
+        workers: Number of worker processes at most, one by default; fewer are used if memory is
+            short, see `gaug.set_max_memory`. With several, a user-defined model or predictor must
+            be in a module that they can import. On a cluster, runs at a time; by default as many
+            as it has room for.
+        cluster: Address of a Ray cluster to run on: ``auto``, ``host:port`` or
+            ``ray://host:port``.
         threads: Threads per run.
         device: Where to compute; by default where the graph is.
         store: Where to write records; None keeps them in memory only.
@@ -126,7 +129,7 @@ def evaluate(
         device=device,
     )
     graphs = Graphs()
-    with local_executor(fitting_workers(workers, [plan], graphs)) as executor:
+    with choose_executor(workers, cluster, plans=[plan], graphs=graphs) as executor:
         records = execute(
             plan,
             runs=runs,

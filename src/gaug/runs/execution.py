@@ -113,7 +113,8 @@ class Execution:
         def on_share(share: float) -> None:
             self.on_note(words(share))
 
-        return self.graphs.prepare(placed, hide_test=self.hide_test, on_share=on_share)
+        with self.executor.ranking():
+            return self.graphs.prepare(placed, hide_test=self.hide_test, on_share=on_share)
 
     def take_ready(self) -> Iterator[tuple[Request, RunRecord | GaugError]]:
         """Results that need no job."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TypeVar
 
 from gaug.errors import GaugError
@@ -29,8 +30,9 @@ class Tell(Protocol):
 class Job(Protocol[T_co]):
     """A piece of work that can be pickled; tensors in it are shared with workers, not copied.
 
-    It may have an attribute ``memory``: the bytes that it takes. Jobs that do not fit side by side
-    then run one after the other.
+    It may have attributes: ``memory``, the bytes that it takes (jobs that do not fit side by side
+    then run one after the other); ``threads``, 1 without it; ``device``, the CPU without it. Its
+    method ``elsewhere``, if there is one, gives the job that another machine is to run.
     """
 
     def __call__(self, tell: Tell) -> T_co:
@@ -70,6 +72,13 @@ class Executor(ABC):
     def room(self) -> Room | None:
         """The memory that one job may take; None if it is not known here."""
         return None
+
+    def ranking(self) -> AbstractContextManager[None]:
+        """Within this context, rankings of all pairs of nodes are done where jobs are.
+
+        By default they are done in this process; a cluster does their parts side by side.
+        """
+        return nullcontext()
 
     def close(self) -> None:  # noqa: B027 – for those that hold something
         """Stop everything that was started."""

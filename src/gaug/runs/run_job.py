@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,6 +39,20 @@ class RunJob:
     keep_history: bool = False
     checkpoint: Checkpoint | None = None
     memory: int = 0
+
+    @property
+    def threads(self) -> int:
+        """Threads that it computes with."""
+        return self.prepared.threads
+
+    @property
+    def device(self) -> str:
+        """Where it computes."""
+        return str(self.prepared.task.labels.device)
+
+    def elsewhere(self) -> RunJob:
+        """The job for another machine: without a checkpoint, whose folder is on this one."""
+        return dataclasses.replace(self, checkpoint=None)
 
     def __call__(self, tell: Tell) -> dict[str, Any]:
         """Train and evaluate once; returns the measured columns of a record."""

@@ -1,0 +1,280 @@
+"""An executor that runs jobs on a Ray cluster.
+
+Ray decides where a job runs, moves data, and does a job again whose worker or machine was lost. A
+job is deterministic, so the second time it ends with the same result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gaug.errors import ConfigError, GaugError, TrainingError, reason_of
+from gaug.memory import Room, size_text
+from gaug.pairs.parts import parts_done_by
+from gaug.provenance import software_versions
+from gaug.runs.executor import Executor, Job, OnNote, OnProgress
+from gaug.runs.interrupts import DeferredInterrupts
+from gaug.runs.ray_connection import connect
+from gaug.runs.worker_processes import WORKER_BYTES
+
+if TYPE_CHECKING:
+    from ray import ObjectRef
+
+#: How often a job is done again whose worker or machine was lost.
+RETRIES = 3
+
+T = TypeVar("T")
+
+# How long jobs that were canceled may take to end by themselves.
+_SECONDS_TO_END = 10.0
+
+
+class RayCluster(Executor):
+    """Runs jobs on the machines of a Ray cluster; needs ``gaug[cluster]``.
+
+    A job takes as many CPUs as it has threads, its estimated memory, and a GPU if it computes on
+    one. Without a limit, as many run at a time as the cluster has room for; machines may come and
+    go meanwhile. If this process ends in whatever way, Ray ends its jobs.
+
+    Args:
+        address: ``auto``, ``host:port`` or ``ray://host:port``.
+        workers: Number of jobs at a time at most; None: no limit.
+    """
+
+    def __init__(self, address: str, workers: int | None = None) -> None:
+        if workers is not None and workers < 1:
+            raise ConfigError(f"workers must be at least 1, got {workers}.")
+        self.workers = workers
+        # Before Ray starts: how often it tries again a job that took too much memory.
+        os.environ.setdefault("RAY_task_oom_retries", str(RETRIES))
+        self._connected_here = connect(address)
+        import ray
+
+        from gaug.runs.object_store import ObjectStore
+        from gaug.runs.ray_worker import Board
+
+        self._ray = ray
+        self._board = Board.remote()  # type: ignore[attr-defined]
+        self._store = ObjectStore()
+        self._work = ray.remote(scheduling_strategy="SPREAD")(_checked_work())
+        self._numbers = itertools.count()
+
+    def run(
+        self,
+        jobs: Iterable[Job[T]],
+        on_progress: OnProgress | None = None,
+        on_note: OnNote | None = None,
+    ) -> Iterator[tuple[Job[T], T | GaugError]]:
+        """Do jobs and yield each with its result."""
+        tell = on_progress or (lambda share: None)
+        waiting = iter(jobs)
+        pending: dict[ObjectRef[Any], tuple[Job[T], int]] = {}
+        progress = _Progress(self._ray, self._board)
+        interrupts = DeferredInterrupts()
+        threads = 1
+        try:
+            with interrupts:
+                while True:
+                    while len(pending) < self._at_once(threads):
+                        job = interrupts.undeferred(waiting)
+                        if job is None:
+                            break
+                        threads = _threads(job)
+                        try:
+                            reference, number = self._begin(job)
+                        except _TooLargeError as error:
+                            yield job, error
+                        else:
+                            pending[reference] = (job, number)
+                    interrupts.raise_if_asked()
+                    if not pending:
+                        return
+                    finished, _ = self._ray.wait(list(pending), timeout=0.2)
+                    for reference in finished:
+                        result = self._result(reference)
+                        yield pending.pop(reference)[0], result
+                    shares, note = progress.of([number for _, number in pending.values()])
+                    if on_note is not None and note:
+                        on_note(note)
+                    tell(shares)
+                    interrupts.raise_if_asked()
+        finally:
+            self._cancel(list(pending))
+
+    def room(self) -> Room:
+        """What one job may take on the largest machine."""
+        largest = max((machine.get("memory", 0) for machine in self._machines()), default=0)
+        return Room(max(0, int(largest) - WORKER_BYTES))
+
+    def ranking(self) -> AbstractContextManager[None]:
+        """Within this context, the parts of rankings are done on the cluster."""
+        return parts_done_by(self.run)
+
+    def close(self) -> None:
+        """Disconnect from the cluster."""
+        if self._connected_here and self._ray.is_initialized():
+            self._ray.shutdown()
+
+    def _begin(self, job: Job[Any]) -> tuple[ObjectRef[Any], int]:
+        wanted = _wanted(job)
+        fitting = [
+            machine
+            for machine in self._machines()
+            if all(machine.get(name, 0) >= amount for name, amount in wanted.items())
+        ]
+        if not fitting:
+            raise _TooLargeError(_why_nowhere(wanted, self._machines()))
+        # As if the machine were full of such jobs.
+        equal = min(machine["memory"] * _threads(job) / machine["CPU"] for machine in fitting)
+        share = max(int(equal), int(wanted.get("memory", 0)))
+        number = next(self._numbers)
+        packed, references = self._packed(job)
+        work = self._work.options(
+            num_cpus=wanted["CPU"],
+            num_gpus=wanted.get("GPU", 0),
+            memory=wanted.get("memory"),
+            max_retries=RETRIES,
+        )
+        versions = _comparable(software_versions())
+        return work.remote(versions, packed, references, share, number, self._board), number
+
+    def _packed(self, job: Job[Any]) -> tuple[bytes, list[ObjectRef[Any]]]:
+        elsewhere: Callable[[], object] = getattr(job, "elsewhere", lambda: job)
+        try:
+            return self._store.pack(elsewhere())
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            if "pickle" in f"{type(error).__name__} {error}".lower():
+                raise ConfigError(
+                    f"A run cannot be sent to a cluster: {reason_of(error)}. Define your own"
+                    " models, methods and predictors in a module that can be imported there, or"
+                    " leave out the cluster."
+                ) from error
+            raise
+
+    def _result(self, reference: ObjectRef[Any]) -> Any:
+        from ray.exceptions import RayError, RayTaskError
+
+        try:
+            result = self._ray.get(reference)
+        except RayTaskError as error:
+            cause = getattr(error, "cause", None)
+            if isinstance(cause, ImportError):
+                raise ConfigError(
+                    f"A machine of the cluster lacks what this one has: {reason_of(cause)}."
+                    " Install the same there and here."
+                ) from error
+            raise cause if isinstance(cause, Exception) else error from error
+        except RayError as error:
+            return TrainingError(
+                f"The worker or the machine of a run was lost {RETRIES + 1} times"
+                f" ({reason_of(error)}). Either memory ran out (try more threads per run, so that"
+                " fewer run side by side), or its code ends the process, as it does if it changes"
+                " the graph in place."
+            )
+        return result
+
+    def _cancel(self, references: Sequence[ObjectRef[Any]]) -> None:
+        """End jobs, gently first."""
+        left = list(references)
+        for seconds, force in ((_SECONDS_TO_END, False), (_SECONDS_TO_END, True)):
+            if not left or not self._ray.is_initialized():
+                return
+            for reference in left:
+                with contextlib.suppress(Exception):  # it has just ended
+                    self._ray.cancel(reference, force=force)
+            _, left = self._ray.wait(left, num_returns=len(left), timeout=seconds)
+
+    def _machines(self) -> list[dict[str, float]]:
+        """What each machine has that is there now."""
+        nodes = self._ray.nodes()  # type: ignore[no-untyped-call]
+        return [node["Resources"] for node in nodes if node["Alive"]]
+
+    def _at_once(self, threads: int) -> int:
+        """How many jobs to begin: as many as fit side by side, and one that waits in line."""
+        fit = 1 + sum(int(machine.get("CPU", 0) // threads) for machine in self._machines())
+        return fit if self.workers is None else min(self.workers, fit)
+
+
+class _Progress:
+    """How far jobs are, as far as it is known without waiting for it."""
+
+    def __init__(self, ray: Any, board: Any) -> None:
+        self._ray = ray
+        self._board = board
+        self._asked: ObjectRef[Any] | None = None
+        self._known: dict[int, tuple[float, str]] = {}
+
+    def of(self, numbers: Sequence[int]) -> tuple[float, str]:
+        """The sum of the shares of these jobs, and what the first of them said last."""
+        if self._asked is not None and self._ray.wait([self._asked], timeout=0)[0]:
+            with contextlib.suppress(self._ray.exceptions.RayError):  # it starts anew elsewhere
+                self._known = self._ray.get(self._asked)
+            self._asked = None
+        if self._asked is None and numbers:
+            self._asked = self._board.read.remote(numbers)
+        told = [self._known[number] for number in numbers if number in self._known]
+        return sum(share for share, _ in told), told[0][1] if told else ""
+
+
+class _TooLargeError(ConfigError):
+    """A job that no machine of the cluster can take."""
+
+
+def _threads(job: Job[Any]) -> int:
+    return int(getattr(job, "threads", 1))
+
+
+def _wanted(job: Job[Any]) -> dict[str, float]:
+    """What a job needs, in the terms of Ray."""
+    wanted: dict[str, float] = {"CPU": _threads(job)}
+    memory = int(getattr(job, "memory", 0))
+    if memory:
+        wanted["memory"] = WORKER_BYTES + memory
+    if getattr(job, "device", "cpu").startswith("cuda"):
+        wanted["GPU"] = 1
+    return wanted
+
+
+def _why_nowhere(wanted: dict[str, float], machines: Sequence[dict[str, float]]) -> str:
+    def text(needs: dict[str, float]) -> str:
+        parts = [f"{needs.get('CPU', 0):g} CPUs", size_text(needs.get("memory", 0))]
+        if "GPU" in wanted:
+            parts.append(f"{needs.get('GPU', 0):g} GPUs")
+        return ", ".join(parts)
+
+    found = "; ".join(sorted({text(machine) for machine in machines if machine.get("CPU")}))
+    return (
+        f"A run needs {text(wanted)} on one machine, and the cluster has only machines with"
+        f" {found or 'no CPUs'}. Use fewer threads or smaller settings, or add a larger machine."
+    )
+
+
+def _comparable(versions: dict[str, str]) -> dict[str, str]:
+    """The versions that must be the same everywhere; Ray itself compares those of Python."""
+    return {name: text for name, text in versions.items() if name != "python"}
+
+
+def _checked_work() -> Callable[..., Any]:
+    """The work of a machine; within a function, so that Ray sends its code, not its name.
+
+    So it can say what is wrong on a machine without gaug, or with another version of it.
+    """
+
+    def work(versions: dict[str, str], *arguments: Any) -> Any:
+        from importlib import metadata
+
+        for package, version in versions.items():
+            found = metadata.version(package)  # raises an ImportError if it is missing
+            if found.partition("+")[0] != version.partition("+")[0]:
+                raise ImportError(f"{package} {found} there, {version} here")
+        from gaug.runs.ray_worker import do_job
+
+        return do_job(*arguments)
+
+    return work

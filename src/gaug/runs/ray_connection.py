@@ -1,0 +1,93 @@
+"""The connection of this process with a Ray cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import logging
+import os
+import socket
+
+from gaug.errors import ConfigError, reason_of
+
+# What Ray itself waits for before it gives up goes up to a quarter of an hour.
+_SECONDS_TO_ANSWER = 5.0
+_DEFAULTS = {
+    # What happens to machines would be printed on standard output, which may be JSON.
+    "RAY_DEDUP_LOGS_SKIP_REGEX": "^",
+    "RAY_NUM_REDIS_GET_RETRIES": "1",
+    "RAY_py_gcs_connect_timeout_s": "5",
+    "RAY_gcs_rpc_server_connect_timeout_s": "5",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # what Ray warns will be the default
+}
+_CLIENT = "ray://"
+_CLIENT_PORT, _PORT = 10001, 6379
+
+
+def connect(address: str) -> bool:
+    """Connect to a cluster, unless this process is connected with one already.
+
+    Args:
+        address: ``auto`` for the one that runs on this machine or that ``RAY_ADDRESS`` names,
+            ``host:port``, or ``ray://host:port`` for a cluster that this machine is no part of.
+
+    Returns:
+        Whether it was connected here, so that it is to be disconnected again.
+
+    Raises:
+        ConfigError: If there is none, or one of another version.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise ConfigError("A cluster needs Ray. Install it with: pip install 'gaug[cluster]'.")
+    for name, value in _DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    import ray
+
+    if ray.is_initialized():
+        return False
+    named = os.environ.get("RAY_ADDRESS", address) if address == "auto" else address
+    if named != "auto":
+        _check_that_something_answers(named)
+    try:
+        # Quiet, as this process has progress of its own to show.
+        ray.init(address=named, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        with contextlib.suppress(Exception):
+            ray.shutdown()
+        if "ersion mismatch" in str(error):
+            words = " ".join(str(error).split())
+            raise ConfigError(
+                f"The cluster {address} has another version of Ray or Python: {words} Install the"
+                " same there and here."
+            ) from error
+        if address == "auto" and named == "auto":
+            raise ConfigError(
+                "There is no Ray cluster on this machine. Start one with 'ray start --head', or"
+                " give the address of another: host:port or ray://host:port."
+            ) from error
+        raise _no_cluster(address, reason_of(error)) from error
+    return True
+
+
+def _check_that_something_answers(address: str) -> None:
+    """Raise at once if nothing listens there, which Ray would go on trying for minutes."""
+    client = address.startswith(_CLIENT)
+    host, colon, port = address.removeprefix(_CLIENT).rpartition(":")
+    if not colon:
+        host, port = port, str(_CLIENT_PORT if client else _PORT)
+    host = host.strip("[]")  # of an IPv6 address
+    if not host or not port.isdigit():
+        raise ConfigError(
+            f"The address of a cluster must be auto, host:port or ray://host:port, got {address!r}."
+        )
+    try:
+        socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
+    except (OSError, OverflowError) as error:
+        raise _no_cluster(address, reason_of(error)) from error
+
+
+def _no_cluster(address: str, reason: str) -> ConfigError:
+    return ConfigError(
+        f"There is no Ray cluster at {address} ({reason}). 'ray start --head' starts one and tells"
+        " its address."
+    )
