@@ -1,10 +1,11 @@
-"""How often the verdict of a race is right, by simulation.
+"""How often a race finds what helps, by simulation: no training, many races.
 
-Run as ``python -m benchmarks.power CANDIDATES GAIN [RACES]``. The differences to no augmentation
-on 500 validation nodes are drawn: 15 points of spread between nodes, half of its variance shared
-by all candidates, half a point between runs, and 20 points of both together. One candidate gains
-GAIN points, the others nothing. All get three runs, where the real race stops some earlier, and the
-best three run again ten times. Prints the share of races in which a finalist was sure to gain.
+Run as ``python -m benchmarks.power CANDIDATES GAIN TRAIN [RACES]``, with 500 validation nodes and
+TRAIN training nodes, which validate in the final if they are at least as many. The differences to
+no augmentation are drawn: 15 points of spread between nodes, half of its variance shared by all
+candidates, half a point between runs, and 20 points of both together. One candidate gains GAIN
+points, the others nothing. All get three runs, where the real race stops some earlier, and the best
+three run again ten times. Prints the share of races in which a finalist was sure to gain.
 """
 
 from __future__ import annotations
@@ -13,43 +14,68 @@ import math
 import sys
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from gaug.choosing.comparison import SURE
 from gaug.choosing.gains import RunScores, gains_over
 from gaug.choosing.race import CONFIRMING, FINALISTS, MORE
+from gaug.choosing.resampling import Resampling
+from gaug.data.splits import Split
 
-_NODES, _RACED, _CONFIRMED = 500, 3, CONFIRMING + MORE
+_VALIDATION, _RACED, _CONFIRMED = 500, 3, CONFIRMING + MORE
 
 
 def main() -> None:
-    candidates, gain = int(sys.argv[1]), float(sys.argv[2])
-    races = int(sys.argv[3]) if len(sys.argv) > 3 else 300
+    candidates, gain, train = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+    races = int(sys.argv[4]) if len(sys.argv) > 4 else 300
     rng = np.random.default_rng(candidates + 100)
-    sure = sum(is_sure(rng, candidates, gain) for _ in range(races))
-    print(f"{candidates} candidates, {gain:g} points: sure in {sure / races:.1%} of {races} races")
+    sure = sum(is_sure(rng, candidates, gain, train) for _ in range(races))
+    print(
+        f"{candidates} candidates, {gain:g} points, {train} training nodes:"
+        f" sure in {sure / races:.1%} of {races} races"
+    )
 
 
-def is_sure(rng: np.random.Generator, candidates: int, gain: float) -> bool:
+def is_sure(rng: np.random.Generator, candidates: int, gain: float, train: int) -> bool:
     """Whether a race finds a finalist that is sure to gain."""
-    zeros = np.zeros((_RACED + _CONFIRMED, _NODES))
-    plain = RunScores(tuple(range(len(zeros))), (0.0,) * len(zeros), zeros)
-    shared = rng.normal(size=_NODES)
-    effects = [15 * (shared + rng.normal(size=_NODES)) / math.sqrt(2) for _ in range(candidates)]
-    gains = [gain] + [0.0] * (candidates - 1)
-    race = [_runs(rng, effects[k] + gains[k], range(_RACED)) for k in range(candidates)]
+    nodes = torch.arange(_VALIDATION + train)
+    split = Split("drawn", nodes[_VALIDATION:], nodes[:_VALIDATION], nodes[:0])
+    seed = int(rng.integers(2**31))
+    drawing = Resampling.of(split, torch.zeros(len(nodes), dtype=torch.long), seed, _RACED)
+    validating = [
+        (split if drawing is None else drawing.split_of(run)).val.numpy()
+        for run in range(_RACED + _CONFIRMED)
+    ]
+    shared = rng.normal(size=len(nodes))
+    effects = [
+        15 * (shared + rng.normal(size=len(nodes))) / math.sqrt(2) for _ in range(candidates)
+    ]
+    effects[0] += gain
+    race = [_runs(rng, one, range(_RACED), validating) for one in effects]
     order = sorted(range(candidates), key=lambda k: race[k].mean, reverse=True)
     again = range(_RACED, _RACED + _CONFIRMED)
-    final = [_runs(rng, effects[k] + gains[k], again) for k in order[:FINALISTS]]
-    found = gains_over(plain, [*final, *(race[k] for k in order[FINALISTS:])])
+    final = [_runs(rng, effects[k], again, validating) for k in order[:FINALISTS]]
+    fresh = drawing is not None and drawing.fresh
+    beside = [] if fresh else [race[k] for k in order[FINALISTS:]]
+    numbers = range(_RACED + _CONFIRMED)
+    zeros = np.zeros((len(numbers), len(nodes)))
+    plain = RunScores(tuple(numbers), (0.0,) * len(numbers), zeros)
+    found = gains_over(plain, [*final, *beside])
     return any(one.confidence >= SURE for one in found[: len(final)])
 
 
-def _runs(rng: np.random.Generator, of_nodes: NDArray[np.float64], numbers: range) -> RunScores:
-    size = len(numbers)
-    of_runs = 0.5 * rng.normal(size=(size, 1))
-    nodes = of_nodes + of_runs + 20 * rng.normal(size=(size, _NODES))
-    return RunScores(tuple(numbers), tuple(nodes.mean(axis=1)), nodes)
+def _runs(
+    rng: np.random.Generator,
+    of_nodes: NDArray[np.float64],
+    numbers: range,
+    validating: list[NDArray[np.int64]],
+) -> RunScores:
+    rows = np.full((len(numbers), len(of_nodes)), np.nan)
+    for row, number in zip(rows, numbers, strict=True):
+        seen = validating[number]
+        row[seen] = of_nodes[seen] + 0.5 * rng.normal() + 20 * rng.normal(size=len(seen))
+    return RunScores(tuple(numbers), tuple(np.nanmean(rows, axis=1)), rows)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from these fields.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import types
 import typing
@@ -105,7 +106,7 @@ class Config:
     ambiguous: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __post_init__(self) -> None:
-        hints = typing.get_type_hints(type(self))
+        hints = _hints(type(self))
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             _check(field, hints[field.name], value)
@@ -147,7 +148,7 @@ def parse_value(config_type: type[Config], name: str, text: str) -> Any:
     >>> parse_value(TrainingConfig, "epochs", "50")
     50
     """
-    hint = typing.get_type_hints(config_type)[name]
+    hint = _hints(config_type)[name]
     options = _alternatives(hint)
     if type(None) in options and text.lower() == "none":
         return None
@@ -241,6 +242,12 @@ def _find_group(
         for f in dataclasses.fields(config)
     )
     raise unknown_name("setting", key, known)
+
+
+@functools.cache
+def _hints(config_type: type[Config]) -> dict[str, Any]:
+    """The types of settings; to evaluate them takes longer than everything else here."""
+    return typing.get_type_hints(config_type)
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:

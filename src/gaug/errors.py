@@ -19,7 +19,12 @@ class GaugError(Exception):
         message: One line for a person, in the words of the library.
         topic: What it is about, where another way of calling has a remedy of its own: the command
             line adds the option that helps, see `gaug.cli.remedies`.
+
+    Attributes:
+        told: Whether another process has it, too, and tells it.
     """
+
+    told: bool = False
 
     def __init__(self, message: str = "", *, topic: str | None = None) -> None:
         super().__init__(message)

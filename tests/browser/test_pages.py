@@ -285,3 +285,76 @@ def test_a_page_prints_without_its_controls(show: Any, pages: dict[str, Path]) -
     assert not page.is_visible("nav")
     assert not page.is_visible(".controls")
     assert page.is_visible("#experiment-table")
+
+
+def test_a_wide_table_stacks_on_a_phone_and_still_sorts(show: Any, pages: dict[str, Path]) -> None:
+    page = show(pages["store"], 390).page
+    table = page.locator("#experiment-table")
+    assert "stacked" in table.get_attribute("class")
+    assert table.evaluate("t => t.parentElement.scrollWidth <= t.parentElement.clientWidth + 1")
+    header = table.locator("thead th").all_inner_texts()
+    for row in table.locator("tbody tr").all():
+        names = row.evaluate(
+            "row => [...row.cells].map(cell => getComputedStyle(cell, '::before').content)"
+        )
+        # The computed content is the attribute and a space, each in quotation marks.
+        assert [name.split('"')[1].strip() for name in names] == header
+    page.click("#experiment-table >> text=test")
+    assert [row[5][:4] for row in shown_rows(page)] == ["90.1", "80.1", "70.1"]
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_function("!document.querySelector('.stacked')")
+
+
+def test_on_paper_nothing_is_folded(show: Any, pages: dict[str, Path]) -> None:
+    page = show(pages["store"], scheme="dark").page
+    page.evaluate(
+        "document.body.append(gaug.make('details', {}, gaug.make('summary', {}, 'more')))"
+    )
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details:not([open])").count() == 1
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 25, 27)"
+
+
+def test_two_fingers_zoom_the_drawing(
+    show: Any, pages: dict[str, Path], augmentation: Augmentation
+) -> None:
+    page = show(pages["augmentation"], 390, fragment="#node=node%2020").page
+    canvas = page.locator("canvas")
+    canvas.scroll_into_view_if_needed()
+    canvas.focus()
+    until_it_rests(page)
+
+    def apart() -> float:
+        (a, b), (c, d) = (page.evaluate(f"gaug.neighborhood.spotOf('node {i}')") for i in (20, 21))
+        return float(((a - c) ** 2 + (b - d) ** 2) ** 0.5)
+
+    before, box = apart(), canvas.bounding_box()
+    fingers = page.context.new_cdp_session(page)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def touch(kind: str, *gaps: int) -> None:
+        points = [
+            {"x": x + side * gap, "y": y, "id": i} for gap in gaps for i, side in enumerate((-1, 1))
+        ]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 40)
+    touch("touchMove", 60)
+    touch("touchMove", 80)
+    touch("touchEnd")
+    until_it_rests(page)
+    assert apart() / before == pytest.approx(2, rel=0.02)
+    assert canvas.get_attribute("data-center") == "node 20"
+    center = gaug_spot(page)
+    touch("touchStart", 40)
+    touch("touchCancel")
+    until_it_rests(page)
+    assert gaug_spot(page) == center
+
+
+def gaug_spot(page: Any) -> list[float]:
+    """Where the node in the center is drawn."""
+    return [float(value) for value in page.evaluate("gaug.neighborhood.spotOf('node 20')")]

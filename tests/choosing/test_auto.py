@@ -88,7 +88,7 @@ def test_where_nothing_helps_the_graph_stays_as_it_is():
     data = load_graph("karate")
     result = auto(data, trial_runs=1, epochs=5)
     assert not result.comparison.helps
-    assert result.comparison.few_nodes
+    assert result.comparison.drawn_nodes
     assert result.augmented is data
     assert result.classifier.fitted.method.name == "none"
     assert result.test_score is None

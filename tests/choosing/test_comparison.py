@@ -6,11 +6,15 @@ import dataclasses
 import json
 
 import numpy as np
+import torch
 
 from gaug.choosing.candidates import DROPEDGE, FEATURES, GAUG_O, NONE, SMOOTHED, Candidate
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.gains import RunScores
+from gaug.choosing.resampling import Resampling
 from gaug.choosing.trial import Trial
+from gaug.data.splits import Split
+from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.runs.plan import Plan
 
 PLAN = Plan.of("karate")
@@ -135,4 +139,25 @@ def test_the_table_has_a_row_per_trial_and_says_what_was_not_tried():
     assert [trial["val_mean"] for trial in plain["trials"]] == [80.5, 90.0, None]
     assert [trial["method"] for trial in plain["trials"]] == ["none", "gaug-m", "gaug-o"]
     assert plain["left_out"] == {"gaug-o": LATE}
-    assert plain["few_nodes"] is False
+    assert plain["drawn_nodes"] is False
+
+
+def test_finalists_on_fresh_nodes_are_judged_beside_one_another_alone():
+    labels = np.zeros(1001)
+    split = Split("many", torch.arange(500), torch.arange(500, 1000), torch.tensor([1000]))
+    looks = [tried(Candidate(DropEdgeConfig(drop_fraction=0.1 * i)), 80.0) for i in range(1, 9)]
+    confirmed = [
+        dataclasses.replace(tried(candidate, 80.6, 80.7), confirmed=True)
+        for candidate in (SMOOTHED, FEATURES)
+    ]
+    plain = tried(NONE, 80.0, 80.0)
+    fresh = Resampling.of(split, torch.from_numpy(labels), seed=0, final=1)
+    one, other = (Comparison(plain, [*looks, *confirmed], how) for how in (None, fresh))
+    alone = Comparison(plain, confirmed)
+    mine, hers, theirs = (found.gain_of(confirmed[0]) for found in (other, alone, one))
+    assert mine == hers
+    assert "with 2 finalists" in other.verdict()
+    assert "with 10 tried" in one.verdict()
+    assert mine is not None
+    assert theirs is not None
+    assert mine.confidence > theirs.confidence

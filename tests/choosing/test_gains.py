@@ -74,6 +74,22 @@ def test_nodes_that_a_run_did_not_validate_do_not_count():
     assert math.isfinite(found.error)
 
 
+@pytest.mark.parametrize("runs", [3, 8])
+def test_the_error_is_right_where_each_run_has_other_nodes(runs):
+    """Three parts of the nodes validate in turn: compared with how far the means differ."""
+    rng = np.random.default_rng(5)
+    points, squared = [], []
+    for _ in range(300):
+        values = 25 * rng.normal(size=240) + rng.normal(size=(runs, 1))
+        values += 20 * rng.normal(size=values.shape)
+        place = rng.permutation(240) % 3
+        found = gain_of(np.where(place == np.arange(runs)[:, None] % 3, values, np.nan))
+        points.append(found.points)
+        squared.append(found.error**2)
+    # The error counts one node more, and no part of it is below 0, so it is rather too large.
+    assert 0.9 < math.sqrt(np.mean(squared)) / np.std(points) < 1.35
+
+
 def test_all_nodes_of_a_handful_are_not_certain():
     assert gain_of(np.full((3, 2), 100.0)).confidence < 0.95
     assert gain_of(np.full((3, 60), 100.0)).confidence > 0.99

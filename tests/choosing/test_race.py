@@ -33,8 +33,8 @@ def data() -> Data:
     return split.apply(data)
 
 
-def run_race(data: Data, *candidates: Candidate, **options: Any) -> Comparison:
-    plan, graphs = Plan.of(data, settings=["epochs=2"]), Graphs()
+def run_race(data: Data, *candidates: Candidate, epochs: int = 2, **options: Any) -> Comparison:
+    plan, graphs = Plan.of(data, settings=[f"epochs={epochs}"]), Graphs()
     runner = TrialRunner(graphs, RUNS)
     return race(plan, graphs.place(plan).task, runner, candidates=candidates, **options)
 
@@ -74,6 +74,44 @@ def test_what_is_not_sure_after_the_new_seeds_gets_more_of_them(data, scored):
     comparison = run_race(data, *DROPS)
     assert not comparison.helps
     assert max(run for _, run in found.asked) == RUNS + CONFIRMING + MORE - 1
+
+
+def test_a_look_is_short_and_later_runs_are_patient(data, scored):
+    found = scored(by_share(20.0))
+    run_race(data, *DROPS, epochs=400)
+    looks = {p.training for p, run in found.asked if run == 0}
+    others = {p.training for p, run in found.asked if run > 0}
+    assert {(one.epochs, one.patience) for one in looks} == {(100, None)}
+    assert {(one.epochs, one.patience) for one in others} == {(400, 100)}
+
+
+def test_the_chosen_plan_is_trained_as_asked_for(data, scored):
+    scored(by_share(20.0))
+    found = run_race(data, *DROPS, epochs=400)
+    for plan in (found.chosen.plan, found.plain.plan):
+        assert (plan.training.epochs, plan.training.patience) == (400, None)
+
+
+def test_finalists_have_the_same_number_of_runs_whenever_the_time_is_up(data, scored, monkeypatch):
+    found = scored(by_share(0.3))
+
+    def runs_in_final() -> float:
+        return float(sum(run >= RUNS for _, run in found.asked))
+
+    monkeypatch.setattr(time, "monotonic", runs_in_final)
+    comparison = run_race(data, *DROPS, time_budget=30.0)
+    runs = {len(trial.scores.values) for trial in comparison.finalists if trial.scores}
+    assert len(comparison.finalists) == FINALISTS
+    assert max(runs) - min(runs) <= 1
+    assert max(runs) < CONFIRMING + MORE
+
+
+def test_with_little_time_fewer_finalists_run_again(data, scored, monkeypatch):
+    found = scored(by_share(0.3))
+    monkeypatch.setattr(time, "monotonic", lambda: float(len(found.asked)))  # a second each
+    comparison = run_race(data, *DROPS[:4], time_budget=30.0)
+    assert len(comparison.finalists) == 2
+    assert all(trial.scores and len(trial.scores.values) >= 4 for trial in comparison.finalists)
 
 
 def test_where_all_are_worse_nobody_is_run_again(data, scored):

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
-from gaug.choosing.engine import resampling_of
-from gaug.choosing.resampling import Resampling
+from gaug.choosing.resampling import FEW, MANY, Resampling
 from gaug.data.splits import Split
-from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.runs.graphs import Graphs
-from gaug.runs.plan import Plan
-from tests.choosing.conftest import karate
 
 LABELS = torch.tensor([0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, -1, -1])
 SPLIT = Split("given", torch.tensor([0, 5, 6, 9]), torch.tensor([1, 2, 7, 10]), torch.tensor([3]))
 
 
 def test_each_run_has_as_many_training_nodes_of_each_class_and_the_same_nodes_in_all():
-    drawn = [Resampling(SPLIT, LABELS, seed=1).split_of(run) for run in range(20)]
+    drawn = [Resampling(SPLIT, LABELS, seed=1).split_of(run) for run in range(1, 20)]
     for split in drawn:
         assert LABELS[split.train].bincount().tolist() == [1, 2, 1]
         together = torch.cat([split.train, split.val]).sort().values
@@ -34,14 +30,63 @@ def test_the_same_seed_and_run_draw_the_same():
 
 def test_with_several_labels_per_node_as_many_train_as_before():
     labels = torch.zeros(13, 3)
-    split = Resampling(SPLIT, labels).split_of(0)
+    split = Resampling(SPLIT, labels).split_of(1)
     assert (split.train.numel(), split.val.numel()) == (4, 4)
 
 
-def test_it_is_for_few_validation_nodes_only():
-    assert resampling_of(Graphs(), karate("none")) is not None
-    data = planted_graph(SyntheticConfig(num_nodes=1200))
-    many = Plan.of(data, split="random")
-    graphs = Graphs()
-    assert graphs.split(many).val.numel() >= 200
-    assert resampling_of(graphs, many) is None
+def sized(train: int, val: int) -> Split:
+    nodes = torch.arange(train + val + 1)
+    return Split("sized", nodes[:train], nodes[train : train + val], nodes[train + val :])
+
+
+def drawn(train: int, val: int) -> Resampling | None:
+    split = sized(train, val)
+    return Resampling.of(split, torch.zeros(train + val + 1, dtype=torch.long), seed=0, final=3)
+
+
+def test_the_first_run_has_the_given_split():
+    assert Resampling(SPLIT, LABELS).split_of(0) is SPLIT
+
+
+def test_every_node_validates_as_often_as_every_other_of_its_class_or_once_more():
+    drawing = Resampling(SPLIT, LABELS, seed=3)
+    for runs in range(1, 12):
+        val = torch.cat([drawing.split_of(run).val for run in range(runs)])
+        times = val.bincount(minlength=len(LABELS))
+        for group in ([0, 1, 2], [5, 6, 7], [9, 10]):
+            assert times[group].max() - times[group].min() <= 1
+
+
+def test_splits_do_not_depend_on_the_order_in_which_runs_ask_for_them():
+    forwards, backwards = Resampling(SPLIT, LABELS), Resampling(SPLIT, LABELS)
+    one = [forwards.split_of(run).hash for run in range(6)]
+    assert [backwards.split_of(run).hash for run in reversed(range(6))] == one[::-1]
+
+
+def test_with_more_training_nodes_the_final_validates_on_those_alone_and_equally_often():
+    split = sized(600, 200)
+    drawing = drawn(600, 200)
+    assert drawing is not None
+    assert all(drawing.split_of(run).hash == split.hash for run in range(3))
+    final = [drawing.split_of(run) for run in range(3, 9)]
+    assert all(one.val.numel() == 200 and one.train.numel() == 600 for one in final)
+    assert torch.cat([one.val for one in final]).bincount().tolist() == [2] * 600
+    assert all(torch.isin(split.val, one.train).all() for one in final)
+
+
+@pytest.mark.parametrize(
+    ("train", "val", "expected"),
+    [
+        (300, 300, "fresh"),  # as many training nodes
+        (299, 300, "given"),
+        (140, 500, "given"),
+        (10 * MANY, MANY - 1, "fresh"),
+        (10 * MANY, MANY, "given"),
+        (FEW - 2, FEW - 1, "all"),
+        (FEW, FEW - 1, "fresh"),
+    ],
+)
+def test_who_draws_depends_on_the_numbers_of_training_and_validation_nodes(train, val, expected):
+    found = drawn(train, val)
+    kind = "given" if found is None else "fresh" if found.fresh else "all"
+    assert kind == expected

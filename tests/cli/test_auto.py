@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 
@@ -87,9 +88,43 @@ def test_fit_saves_the_chosen_method(gaug, noisy, tmp_path):
     assert library.load(tmp_path / "model").fitted.method.name == "gaug-m"
 
 
+def test_a_budget_of_one_second_on_a_graph_without_features(gaug, tmp_path):
+    edges = [(node, (node + step) % 40) for node in range(40) for step in (1, 2)]
+    (tmp_path / "edges.csv").write_text("".join(f"{a},{b}\n" for a, b in edges))
+    labels = "".join(f"{node},{node // 20}\n" for node in range(40))
+    (tmp_path / "labels.csv").write_text(f"node,class\n{labels}")
+    arguments = ("train", tmp_path, "--method", "auto", "--time-budget", "1", *SHORT)
+    result = gaug(*arguments, "--runs", "1", "--json")
+    assert (result.code, result.err) == (0, "")
+    found = json.loads(result.out)["auto"]
+    # Whatever there was time for: each candidate has scores or a reason.
+    plain, *others = found["trials"]
+    assert plain["val_scores"]
+    assert {str(candidate) for candidate in CANDIDATES} <= {trial["name"] for trial in others}
+    assert all((trial["val_scores"] is None) == bool(trial["failure"]) for trial in others)
+
+
+@pytest.mark.parametrize("command", ["train", "fit"])
+def test_the_race_is_drawn(gaug, tmp_path, command):
+    picture = tmp_path / "race.svg"
+    out = ("--out", tmp_path / "model") if command == "fit" else ("--runs", "1", *SPLIT)
+    arguments = (command, "karate", "--method", "auto", "--picture", picture, *out, *SHORT)
+    with plt.rc_context({"svg.fonttype": "none"}):  # texts as texts
+        result = gaug(*arguments, "--time-budget", "1e-9")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines()[-1] == f"Picture: {picture}"
+    text = picture.read_text(encoding="utf-8")
+    assert "karate, gcn, split" in text
+    verdict = "Only the trial without augmentation was finished."
+    assert verdict in text
+    assert verdict in result.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--picture", "race.png"], "--picture goes with --method auto."),
+        (["--method", "auto", "--picture", "race.gif"], "must be .png, .svg or .pdf"),
         (["--time-budget", "5"], "--time-budget goes with --method auto."),
         (["--method", "auto", "--time-budget", "0"], "time_budget must be above 0"),
         (["--method", "auto", "--model", "mlp"], "an mlp does not use"),

@@ -53,7 +53,7 @@ def test_an_error_is_one_line_without_a_traceback():
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr == (
-        "gaug: Unknown table or figure 'table9'. Choose from: figure1, figure2, figure4, figure5,"
+        "gaug: Unknown study 'table9'. Choose from: choices, figure1, figure2, figure4, figure5,"
         " figure6, figure7, figure8, figure9, table2, table3, table5, table6, table7. Did you mean"
         " 'table7'?\n"
     )

@@ -188,7 +188,9 @@ def test_long_and_hostile_names_are_cut_and_escaped(gaug, tmp_path: Path) -> Non
 def test_the_footer_has_the_command_that_makes_the_page_again(gaug, tmp_path: Path, force) -> None:
     out = tmp_path / "a page.html"
     assert gaug("inspect", "karate", "--quick", *force, "--out", out, "--quiet").code == 0
-    command = html.unescape(re.findall(r"by <code>(.*?)</code>", out.read_text("utf-8"))[0])
+    command = html.unescape(
+        re.findall(r"<footer>.*<pre><code>(.*?)</code>", out.read_text("utf-8"))[0]
+    )
     assert command == f"gaug inspect karate --quick --out '{out}'"
     out.unlink()
     assert gaug(*shlex.split(command)[1:]).code == 0

@@ -95,7 +95,7 @@ def test_a_method_s_settings_are_chosen_on_validation_and_told(gaug, tmp_path):
         (["table3", "--out", "a.png"], "a.png must end in .md, .tex, .csv, .json or .jsonl."),
         (
             ["table9"],
-            "Unknown table or figure 'table9'. Choose from: figure1, figure2, figure4, figure5,",
+            "Unknown study 'table9'. Choose from: choices, figure1, figure2, figure4, figure5,",
         ),
         (["figure5", "--runs", "0"], "runs must be at least 1, got 0."),
         (["figure5", "--out", "figure.jpeg"], "figure.jpeg must end in .md, .tex, .csv, .json,"),
@@ -333,6 +333,22 @@ def test_a_dry_run_trains_nothing_and_says_what_it_would_take(gaug, tmp_path, no
     assert result.code == 0
     assert re.search(r"^\| table2 \| 1 \| 0 \| 2 \| \d+ s \|$", result.out, re.MULTILINE)
     assert "To finish it all takes about" in result.out
+
+
+def test_choices_are_those_of_your_own_graphs_too(gaug, tmp_path, no_training):
+    folder = tmp_path / "own" / "school"
+    folder.mkdir(parents=True)
+    (folder / "edges.csv").write_text("".join(f"{n},{(n + 1) % 40}\n" for n in range(40)))
+    (folder / "labels.csv").write_text(
+        "node,class\n" + "".join(f"{n},{n % 2}\n" for n in range(40))
+    )
+    arguments = ("reproduce", "choices", "--models", "gcn", "--data-root", tmp_path, "--dry-run")
+    result = gaug(*arguments)
+    assert result.code == 0, result.err
+    # Cora's stand-in, which needs no file, and the folder: plain, MLP, two races, three searches.
+    assert "| choices | 14 | 0 |" in result.out
+    assert "| choices | 7 | 0 |" in gaug(*arguments, "--graphs", "school").out
+    assert "Unknown graph 'scool'" in gaug(*arguments, "--graphs", "scool").err
 
 
 @pytest.fixture

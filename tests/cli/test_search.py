@@ -7,6 +7,7 @@ import re
 from contextlib import closing
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 
 from gaug.runs.store import Store
@@ -49,6 +50,26 @@ def test_a_person_reads_the_best_settings_and_how_to_use_them(gaug):
     assert "karate, gcn, method dropedge: 3 trials" in result.out
     assert "no augmentation" in result.out
     assert "2 runs" in result.out
+
+
+def test_the_trials_are_drawn_and_the_best_is_marked(gaug, tmp_path):
+    picture = tmp_path / "search.svg"
+    with plt.rc_context({"svg.fonttype": "none"}):  # texts as texts
+        result = gaug(*SHORT, "--method", "dropedge", "--picture", picture)
+    assert result.code == 0
+    assert result.out.splitlines()[-1] == f"Picture: {picture}"
+    text = picture.read_text(encoding="utf-8")
+    assert "karate, gcn, split stratified-0" in text
+    assert ">chosen<" in text
+    names = set(re.findall(r"drop_fraction=[\d.]+", result.out))
+    assert names
+    assert names <= set(re.findall(r"drop_fraction=[\d.]+", text))
+
+
+def test_a_picture_of_another_kind_is_refused_before_any_training(gaug, no_training):
+    result = gaug(*SHORT, "--method", "dropedge", "--picture", "search.gif")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "must be .png, .svg or .pdf" in result.err
 
 
 def test_what_is_printed_agrees_with_the_verdict(gaug):

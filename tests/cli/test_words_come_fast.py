@@ -74,7 +74,7 @@ REFUSED = [
     (["reproduce", "all", "--out", "all.md"], "all writes to a folder, got all.md."),
     (["train", "karate", "--method", "dropedge", "--preset"], "There is no preset for dropedge"),
     (["search", "karate", "--write-preset", "a.json"], "A file of presets must end in .toml"),
-    (["reproduce", "table9"], "Unknown table or figure 'table9'."),
+    (["reproduce", "table9"], "Unknown study 'table9'."),
     (["reproduce", "table2", "--format", "html"], "Unknown format 'html'. Choose from: csv, json"),
     (["reproduce", "table2", "--graphs", "corra"], "Unknown graph 'corra'."),
     (["reproduce", "table2", "--models", "gnc"], "Unknown model 'gnc'."),

@@ -70,6 +70,18 @@ def test_given_transposed_values_are_used_for_the_gradient() -> None:
     np.testing.assert_allclose(right.grad.numpy(), dense.T @ weights.numpy(), atol=1e-12)
 
 
+def test_repeated_products_have_the_gradient_of_their_own_values() -> None:
+    sparse, dense = random_matrix(5, 4, 0.5, 0)
+    weights = torch.randn(5, 2, dtype=torch.float64)
+    for scale in (1.0, 1.0, 3.0):
+        matrix = sparse if scale == 1.0 else sparse.with_values(scale * sparse.values)
+        right = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)
+        ((matrix @ right) * weights).sum().backward()
+        assert right.grad is not None
+        expected = scale * dense.T @ weights.numpy()
+        np.testing.assert_allclose(right.grad.numpy(), expected, atol=1e-12)
+
+
 @given(matrices, st.integers(1, 3))
 def test_repeat_is_block_diagonal(pair: tuple[SparseMatrix, np.ndarray], times: int) -> None:
     sparse, dense = pair

@@ -53,3 +53,6 @@ def test_entries_are_those_of_the_pattern_and_the_diagonal_within_the_tile() -> 
         tile = torch.zeros(band.rows.stop - band.rows.start, 8, dtype=torch.bool)
         tile.view(-1)[columns.entries(band, pattern)] = True
         assert torch.equal(tile, wanted[band.rows][:, band.cols])
+        numbers = torch.ones(tile.shape)  # float32, which the compiled form takes
+        columns.clear_entries(numbers, band, pattern)
+        assert torch.equal(numbers == 0, tile)

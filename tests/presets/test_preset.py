@@ -19,7 +19,9 @@ from gaug.presets.preset import (
     write_preset,
 )
 from gaug.runs.plan import Plan
+from gaug.studies.chooser import Given, Grid
 from gaug.studies.scope import Scope, StudyOptions
+from gaug.studies.searches import SEARCHES
 from gaug.studies.settling import paper_cell
 from gaug.studies.table6 import Table6
 
@@ -105,15 +107,14 @@ def test_a_study_takes_a_preset_as_the_result_of_its_search(folder: Path, tmp_pa
     write_preset(preset_of(), folder / "gaug-m.toml")
     options = StudyOptions(root=tmp_path)
     cell = paper_cell(("a",), "cora", "gcn", "gaug-m", SCOPE, options)
-    assert (cell.chosen, cell.trials, cell.stages) == ("preset", 40, ())
+    assert cell.chooser == Given("preset", 40)
     assert cell.settings == {"predictor": "ra", "add_fraction": 0.25}
     assert cell.plan.method.config.to_dict()["add_fraction"] == 0.25
     # Asked for defaults, or without a preset for the model, it is as before.
     default = paper_cell(("a",), "cora", "gcn", "gaug-m", SCOPE, StudyOptions(settings="default"))
     other = paper_cell(("a",), "cora", "gat", "gaug-m", SCOPE, options)
-    assert (default.chosen, default.settings) == ("default", {})
-    assert other.chosen == "search"
-    assert other.stages
+    assert (default.chooser, default.settings) == (Given(), {})
+    assert other.chooser == Grid(SEARCHES["gaug-m"])
 
 
 def test_cells_that_differ_in_one_setting_take_the_same_preset(
@@ -131,7 +132,7 @@ def test_a_preset_of_another_split_is_not_taken(folder: Path, tmp_path: Path) ->
     (tmp_path / "splits").mkdir()
     (tmp_path / "splits" / "cora.npz").write_bytes(b"")
     cell = paper_cell(("a",), "cora", "gcn", "gaug-m", SCOPE, StudyOptions(root=tmp_path))
-    assert cell.chosen == "search"
+    assert cell.chooser.source == "search"
 
 
 FILES = sorted(Path(presets.__file__).parent.glob("*.toml"))

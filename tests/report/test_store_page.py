@@ -190,7 +190,22 @@ def test_cells_with_fixed_settings_need_exactly_these(tmp_path: Path) -> None:
     filled = {one.cell.key: list(one.scores) for one in table3.results if one.records}
     assert filled == {("rounding", "gcn"): [82.0]}
     assert "23 of 24 cells have no runs" in missing_runs(table3)
-    assert "1 cell has fewer runs" in missing_runs(table3)
+    assert "1 cell has 1 of 30 runs" in missing_runs(table3)
+    assert table3.is_begun
+    assert table3.table is not None
+    assert [row[0] for row in table3.table.rows] == ["rounding"]
+    assert table3.table.header == ["variant", "GCN"]
+
+
+def test_a_table_with_no_more_than_plain_training_is_not_begun(tmp_path: Path) -> None:
+    parts = {part.name: part for part in paper_parts(group([record(plan(), id=1)], set()))}
+    # Tables 2 and 3 both have a cell of it.
+    assert (parts["table2"].filled, parts["table3"].filled) == (1, 1)
+    assert (parts["table2"].is_begun, parts["table3"].is_begun) == (True, False)
+    seen = read(store_page(store_of(tmp_path, record(plan()))).render())
+    missing = seen.text[seen.text.rindex("Gaps and warnings") :]
+    assert "Table 3, Table 5" in missing
+    assert "gaug reproduce table3" not in missing
 
 
 def test_figure_2_takes_its_steps_from_the_fractions(tmp_path: Path) -> None:
@@ -214,7 +229,7 @@ def test_the_page_has_our_score_and_the_papers(tmp_path: Path) -> None:
     assert "81.5 ± 0.7" in seen.text
     assert "(paper 81.6)" in seen.text
     assert "in parentheses the paper's mean" in seen.text
-    assert "gaug reproduce figure5" in seen.text
+    assert "gaug reproduce table2" in seen.text
 
 
 def test_learning_curves_are_means_over_runs(tmp_path: Path) -> None:

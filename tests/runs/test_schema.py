@@ -138,7 +138,7 @@ def open_together(path: str, ready: Any) -> None:
 def test_records_of_the_first_version_are_read_as_they_were_written(old: Path):
     with closing(Store(str(old))) as store:
         records = store.all()
-    assert version_of(old) == SCHEMA_VERSION == 3
+    assert version_of(old) == SCHEMA_VERSION == 4
     assert [record.id for record in records] == list(range(1, 9))
     for record, plan in zip(records[::2], PLANS, strict=True):
         assert (record.graph, record.model, record.method) == ("karate", "gcn", plan.method.name)
@@ -269,3 +269,17 @@ def test_an_old_store_that_may_only_be_read_is_refused_and_left_alone(old: Path)
     with pytest.raises(StoreError, match="read-only"):
         Store(f"sqlite:///file:{old}?mode=ro&uri=true")
     assert dump(old) == before
+
+
+def test_a_store_without_choices_gets_a_place_for_them_and_keeps_its_runs(tmp_path: Path):
+    path = tmp_path / "runs.sqlite"
+    with closing(Store(str(path))) as store:
+        execute(PLANS[0], runs=1, store=store)
+        (before,) = store.all()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript("DROP TABLE choices; UPDATE gaug_schema SET version = 3")
+    with closing(Store(str(path))) as store:
+        store.add_choice("one", {"trials": 3})
+        assert store.find_choice("one") == {"trials": 3}
+        assert [record.identity for record in store.all()] == [before.identity]
+    assert version_of(path) == SCHEMA_VERSION

@@ -14,6 +14,7 @@ import sqlalchemy
 from sqlalchemy import event
 
 from gaug.errors import StoreError
+from gaug.runs.fresh_runs import FreshRuns
 from gaug.runs.record import RunRecord
 from gaug.runs.schema import SCHEMA_VERSION
 from gaug.runs.store import Store, default_store_url
@@ -198,6 +199,30 @@ def test_the_mean_seconds_are_those_of_each_graph_model_and_method(tmp_path):
             ("karate", "gcn", "none"): 1.5,
             ("karate", "gat", "none"): 9.0,
         }
+
+
+def test_the_newest_outcome_of_a_choice_is_found(tmp_path):
+    with opened(tmp_path / "runs.sqlite") as store:
+        assert store.find_choice("one") is None
+        for trials in (3, 5):
+            store.add_choice("one", {"method": "gaug-m", "settings": {"a": 0.5}, "trials": trials})
+        store.add_choice("two", {})
+    with opened(tmp_path / "runs.sqlite") as store:
+        assert store.find_choice("one") == {"method": "gaug-m", "settings": {"a": 0.5}, "trials": 5}
+        assert store.find_choice("two") == {}
+
+
+def test_fresh_runs_are_those_since_the_store_was_opened_and_are_kept_for_all(tmp_path):
+    path = str(tmp_path / "runs.sqlite")
+    with opened(path) as store:
+        store.add(make_record("before", run=1))
+        with closing(FreshRuns(path)) as fresh:
+            assert fresh.find(["before"]) == {}
+            fresh.add(make_record("before", run=2))
+            fresh.add(make_record("new", run=3))
+            found = fresh.find(["before", "new", "absent"])
+            assert {name: record.run for name, record in found.items()} == {"before": 2, "new": 3}
+        assert [record.run for record in store.all()] == [1, 2, 3]
 
 
 # Where it is.

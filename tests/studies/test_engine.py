@@ -19,6 +19,7 @@ from gaug.runs.plan import Plan
 from gaug.runs.store import Store
 from gaug.seeding import run_seed
 from gaug.studies import engine
+from gaug.studies.chooser import Grid
 from gaug.studies.cost import SLOW_RUN_SECONDS, SLOW_RUNS
 from gaug.studies.engine import run_cells
 from gaug.studies.outcome import Outcome
@@ -46,7 +47,7 @@ def cell_of(name: str, runs: int = 2, **plan: Any) -> Cell:
 
 def searched_cell(runs: int, *values: float) -> Cell:
     stages = (Stage({"drop_fraction": values}),)
-    return Cell(("searched",), plan_of("dropedge"), range(runs), stages)
+    return Cell(("searched",), plan_of("dropedge"), range(runs), Grid(stages))
 
 
 def run(cells: Sequence[Cell], store: Store, **options: Any) -> list[CellResult]:
@@ -127,7 +128,7 @@ def test_one_run_that_fails_leaves_the_others_of_its_cell(store, monkeypatch):
 def test_a_search_that_fails_leaves_its_cell_without_runs(store):
     run([Cell(("plain",), plan_of("dropedge", learning_rate=1e-3), range(2))], store)
     stages = (Stage({"learning_rate": (1e38,), "epochs": (50,)}),)
-    cell = Cell(("searched",), plan_of("dropedge", learning_rate=1e-3), range(2), stages)
+    cell = Cell(("searched",), plan_of("dropedge", learning_rate=1e-3), range(2), Grid(stages))
     result, fine = run([cell, cell_of("fine")], store)
     assert "No settings of the grid could be run" in known(result.failure)
     assert result.records == []  # not those of the settings that it starts from

@@ -14,6 +14,7 @@ from gaug.errors import DataError
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.runs.store import Store
+from gaug.studies.chooser import Given, Grid
 from gaug.studies.cost import SLOW_RUN_SECONDS, SLOW_RUNS, cell_seconds, duration, remaining
 from gaug.studies.everything import Part, gather, overview, run_parts
 from gaug.studies.outcome import Outcome
@@ -44,7 +45,8 @@ def plan_of(model: str = "gcn", method: str = "none", **settings: Any) -> Plan:
 
 
 def cell_of(name: str, runs: int = 2, stages: Sequence[Stage] = (), **plan: Any) -> Cell:
-    return Cell((name,), plan_of(**plan), range(runs), stages)
+    chooser = Grid(stages) if stages else Given()
+    return Cell((name,), plan_of(**plan), range(runs), chooser)
 
 
 def run(parts: Sequence[Part], store: Store, **options: Any) -> list[list[CellResult]]:
@@ -85,6 +87,20 @@ def test_cells_that_take_less_come_first_over_all_studies(store, trainings, monk
     models = [type(config).__name__ for *_, config, _, _ in trainings]
     # Each is finished before the next is begun.
     assert models == ["GATConfig"] * 2 + ["JKNetConfig"] * 2 + ["GCNConfig"] * 2
+
+
+def test_a_study_that_comes_last_waits_for_all_others_but_shares_their_runs(
+    store, trainings, monkeypatch
+):
+    seconds = {("karate", "gcn", "none"): 4000.0, ("karate", "gat", "none"): 1.0}
+    monkeypatch.setattr(Store, "mean_seconds", lambda self: seconds)
+    late = Some("late", [cell_of("cheap", 2, model="gat"), cell_of("shared", 2)])
+    late.comes_last = True
+    parts = [Part(late, late.cells(StudyOptions())), Part(Some("early"), [cell_of("dear")])]
+    found, _ = run(parts, store)
+    models = [type(config).__name__ for *_, config, _, _ in trainings]
+    assert models == ["GCNConfig"] * 2 + ["GATConfig"] * 2
+    assert [len(result.records) for result in found] == [2, 2]
 
 
 def test_when_there_is_no_time_the_overview_says_what_is_missing_and_what_it_takes(

@@ -11,6 +11,7 @@ from gaug.drawing.table import render
 from gaug.errors import DataError
 from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
+from gaug.studies.chooser import Chosen, Grid
 from gaug.studies.engine import run_cells
 from gaug.studies.figure1 import Figure1
 from gaug.studies.outcome import Outcome, from_lines, merged, to_lines
@@ -32,8 +33,8 @@ def result(*scores: float) -> CellResult:
         for run, score in enumerate(scores)
     ]
     plan = paper_plan("cora", "gcn", "dropedge", {}, StudyOptions())
-    cell = Cell(("cora", "gcn", "dropedge"), plan, range(len(scores)), chosen="search")
-    return CellResult(cell, records, {"drop_fraction": 0.2}, trials=5)
+    cell = Cell(("cora", "gcn", "dropedge"), plan, range(len(scores)), Grid(()))
+    return CellResult(cell, records, Chosen({"drop_fraction": 0.2}, 5))
 
 
 def test_an_outcome_has_what_its_runs_have() -> None:

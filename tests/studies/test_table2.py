@@ -14,6 +14,7 @@ from gaug.methods import registry as methods
 from gaug.models import registry as models
 from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
+from gaug.studies.chooser import Given, Grid
 from gaug.studies.engine import run_cells
 from gaug.studies.paper import table2_score
 from gaug.studies.scope import StudyOptions
@@ -89,9 +90,9 @@ def test_settings_are_searched_by_default_or_as_they_are_asked_for():
     (searched,) = one_cell("gcn", "gaug-o")
     (default,) = one_cell("gcn", "gaug-o", settings="default")
     (published,) = one_cell("gcn", "gaug-o", settings="published")
-    assert (searched.stages, searched.settings) == (SEARCHES["gaug-o"], {})
-    assert (default.stages, default.settings) == ((), {})
-    assert published.stages == ()
+    assert (searched.chooser, searched.settings) == (Grid(SEARCHES["gaug-o"]), {})
+    assert (default.chooser, default.settings) == (Given(), {})
+    assert published.chooser == Given("published")
     assert published.settings["beta"] == 0.8
     assert published.plan.config["method"]["beta"] == 0.8
 
@@ -99,7 +100,7 @@ def test_settings_are_searched_by_default_or_as_they_are_asked_for():
 @pytest.mark.parametrize("method", SEARCHES)
 def test_everything_that_is_searched_is_a_setting(method):
     (cell,) = one_cell("gcn", method)
-    for stage in cell.stages:
+    for stage in SEARCHES[method]:
         for values in stage.combinations():
             for others in stage.over:
                 settings = values | others

@@ -12,6 +12,7 @@ from gaug.choosing.grid import StagedGrid
 from gaug.drawing.table import render
 from gaug.runs.graphs import Graphs
 from gaug.runs.store import Store
+from gaug.studies.chooser import Given, Grid
 from gaug.studies.engine import run_cells
 from gaug.studies.paper import table5_score
 from gaug.studies.scope import StudyOptions
@@ -54,9 +55,9 @@ def test_the_cells_are_every_method_in_mini_batches_and_at_once() -> None:
 
 def test_every_setting_that_is_searched_can_be_set() -> None:
     for cell in Table5().cells(StudyOptions(graphs=["pubmed"])):
-        assert cell.stages == SEARCHES[cell.key[1]]
-        if cell.stages:
-            assert StagedGrid(cell.plan, cell.stages).propose()
+        stages = SEARCHES[cell.key[1]]
+        assert cell.chooser == (Grid(stages) if stages else Given())
+        assert not stages or StagedGrid(cell.plan, stages).propose()
 
 
 def test_files_in_the_format_of_ogb_are_trained_and_stand_beside_the_paper(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
+import weakref
 from typing import Any, NoReturn
 
 import pytest
@@ -16,7 +18,7 @@ from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError, TrainingError
 from gaug.graph.adjacency import Adjacency
-from gaug.graph.sparse import SparseMatrix
+from gaug.graph.sparse import Pattern, SparseMatrix
 from gaug.models.calling import apply_model
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
@@ -167,6 +169,30 @@ def test_a_batch_that_holds_the_whole_graph_is_full_batch_training(
     assert [row["val_loss"] for row in batched.history] == pytest.approx(
         [row["val_loss"] for row in plain.history], rel=1e-5
     )
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+@pytest.mark.parametrize("name", list(METHODS))
+def test_graphs_of_batches_and_samples_are_freed_at_once(
+    task: Task, name: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without Python's search for cycles, which may come when memory has run out."""
+    made: weakref.WeakSet[Pattern] = weakref.WeakSet()
+    begin = Pattern.__init__
+
+    def note(self: Pattern, *args: Any, **kwargs: Any) -> None:
+        begin(self, *args, **kwargs)
+        made.add(self)
+
+    monkeypatch.setattr(Pattern, "__init__", note)
+    epochs = 8
+    gc.disable()
+    try:
+        run(task, METHODS[name](), model, batch_size=9, epochs=epochs)
+        # What a round keeps; each epoch has several batches.
+        assert len(made) < epochs
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("name", list(METHODS))

@@ -41,9 +41,9 @@ def choose_method(
 ) -> Comparison:
     """Try candidates within a time budget and compare them on the validation nodes.
 
-    Labels of test nodes are not used. No augmentation is always tried. A trial is stopped when the
-    time of its part of the race is up; its finished runs count. With enough time, the same seed
-    gives the same choice. See `gaug.choosing.race`.
+    Labels of test nodes are not used. No augmentation is always tried. When the time of a part of
+    the race is up, no more of its runs begin. With enough time, the same seed gives the same
+    choice. See `gaug.choosing.race`.
 
     Args:
         plan: Everything but the method.
@@ -58,7 +58,9 @@ def choose_method(
     check_auto(plan.model.name, time_budget)
     graphs = graphs or Graphs()
     check_validation(graphs, NONE.trial(plan))
-    runner = TrialRunner(graphs, runs, executor, store, resampling=resampling_of(graphs, plan))
+    runner = TrialRunner(
+        graphs, runs, executor, store, resampling=resampling_of(graphs, plan, runs)
+    )
     return race(
         plan,
         graphs.place(plan).task,

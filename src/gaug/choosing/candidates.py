@@ -21,7 +21,9 @@ from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.task import Task
 
 # Faster than most machines, so that only hopeless candidates are skipped in advance.
-_PAIRS_PER_SECOND = 1e8
+_PAIRS_PER_SECOND = 5e8
+# What ranking all pairs, and a joint epoch of GAug-O, take in terms of an epoch of a GAE.
+_RANKING, _JOINT_EPOCH = 5, 5
 
 
 @dataclass(frozen=True)
@@ -59,16 +61,16 @@ class Candidate:
 
 
 def _passes(config: MethodConfig, num_nodes: int, training: TrainingConfig) -> int:
-    """Minimum number of passes over all pairs of nodes, in the first run."""
+    """Minimum number of passes over all pairs of nodes, in the first run, in epochs of a GAE."""
     match config:
         case GAugMConfig():
             learned = config.predictor_configs().keys() & {"gae", "vgae"}
             exact = num_nodes <= EXACT_UP_TO
-            return GAEConfig().predictor_epochs if learned and exact else 1
+            return _RANKING + (GAEConfig().predictor_epochs if learned and exact else 0)
         case GAugOConfig() if config.resolved(num_nodes).engine != "sparse":
             # With patience, there may be as few epochs as this.
             joint = min(training.epochs, training.patience or training.epochs)
-            return config.pretrain_predictor_epochs + joint
+            return config.pretrain_predictor_epochs + _JOINT_EPOCH * joint
         case StackConfig():
             return sum(_passes(part, num_nodes, training) for part in config.parts)
     return 0
@@ -101,15 +103,16 @@ GAUG_O = Candidate(GAugOConfig())
 CANDIDATES = (
     FEATURES,
     SMOOTHED,
-    STRUCTURE,
-    *(_mended(name, 0.3, 0.0) for name in ("ra", "jaccard", "lnb", "llhn", "car", "gae", "vgae")),
     DROPEDGE,
+    STRUCTURE,
+    *(_mended(name, 0.3, 0.0) for name in ("ra", "lnb", "jaccard", "llhn", "car", "gae", "vgae")),
     ADAEDGE,
     GAUG_O,
 )
 
-# Shares of edges to add and to remove around a predictor that looks promising.
-_SHARES = ((0.25, 0.0), (0.5, 0.0), (1.0, 0.0), (0.5, 0.3), (1.0, 0.5), (0.0, 0.3))
+# Shares of edges to add and to remove around a predictor that looks promising. The largest comes
+# first: all other rankings are parts of it.
+_SHARES = ((1.0, 0.0), (0.5, 0.0), (0.5, 0.3), (1.0, 0.5), (0.25, 0.0), (0.0, 0.3))
 
 
 def variants(candidate: Candidate) -> list[Candidate]:
@@ -123,13 +126,17 @@ def variants(candidate: Candidate) -> list[Candidate]:
 
 
 def built_upon(candidate: Candidate) -> list[Candidate]:
-    """A second round of GAug-M, and methods that vary its graph in each epoch."""
+    """Methods that vary the graph of GAug-M in each epoch, and a second round; cheap ones first."""
     config = candidate.config
     if not isinstance(config, GAugMConfig):
         return []
-    again = [replace(config, rounds=2), replace(config, rounds=2, second_remove_fraction=0.6)]
-    upper = (DropEdgeConfig(drop_fraction=0.2), DropEdgeConfig(), GAugOConfig())
-    made = [*again, *(stack_config(config, varying) for varying in upper)]
+    made = [
+        stack_config(config, DropEdgeConfig()),
+        stack_config(config, DropEdgeConfig(drop_fraction=0.2)),
+        replace(config, rounds=2),
+        replace(config, rounds=2, second_remove_fraction=0.6),
+        stack_config(config, GAugOConfig()),
+    ]
     return [Candidate(one) for one in made]
 
 

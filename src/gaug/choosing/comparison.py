@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gaug.choosing.gains import Gain, gains_over
+from gaug.choosing.resampling import Resampling
 from gaug.choosing.scores import ValidationScores
 from gaug.choosing.trial import Trial
 
@@ -25,13 +26,12 @@ class Comparison:
     Attributes:
         plain: The trial of no augmentation.
         others: All other trials, finished or not, in order.
-        few_nodes: Whether each run had its own training and validation nodes, because there are
-            few; see `gaug.choosing.resampling`.
+        resampling: How runs drew their own training and validation nodes, if they did.
     """
 
     plain: Trial
     others: list[Trial]
-    few_nodes: bool = False
+    resampling: Resampling | None = None
 
     @property
     def trials(self) -> list[Trial]:
@@ -42,6 +42,14 @@ class Comparison:
     def left_out(self) -> list[Trial]:
         """Trials that were not finished, with the reason."""
         return [trial for trial in self.others if trial.failure is not None]
+
+    @property
+    def drawn_nodes(self) -> bool:
+        """Whether runs of the comparison drew their own training and validation nodes."""
+        if self.resampling is None:
+            return False
+        known = [trial.outcomes for trial in self.trials if trial.outcomes is not None]
+        return any(run >= self.resampling.first for outcomes in known for run in outcomes.runs)
 
     @property
     def finalists(self) -> list[Trial]:
@@ -94,13 +102,27 @@ class Comparison:
         plain = self.plain.outcomes
         if plain is None:
             return {}
-        known = [
-            (trial, trial.outcomes)
-            for trial in self.trials[1:]
-            if trial.outcomes is not None and trial.outcomes.shared(plain)
-        ]
-        gains = gains_over(plain, [outcomes for _, outcomes in known])
-        return {id(trial): gain for (trial, _), gain in zip(known, gains, strict=True)}
+        found: dict[int, Gain] = {}
+        for judged in self._judged_together():
+            known = [
+                (trial, trial.outcomes)
+                for trial in judged
+                if trial.outcomes is not None and trial.outcomes.shared(plain)
+            ]
+            gains = gains_over(plain, [outcomes for _, outcomes in known])
+            found |= {id(trial): gain for (trial, _), gain in zip(known, gains, strict=True)}
+        return found
+
+    def _judged_together(self) -> list[list[Trial]]:
+        """Trials that chance could have favored, in groups that count for one another.
+
+        Finalists on nodes that nobody had validated on before were not chosen by these nodes.
+        """
+        finished = self.trials[1:]
+        if self.resampling is None or not self.resampling.fresh:
+            return [finished]
+        finalists = [trial for trial in finished if trial.confirmed]
+        return [finalists, [trial for trial in finished if not trial.confirmed]]
 
     def _ahead(self, trial: Trial) -> float:
         """Points above no augmentation, in the same runs where they are known."""
@@ -123,8 +145,10 @@ class Comparison:
         points = f"{self._ahead(shown):.1f} points above no augmentation on the validation nodes"
         if gain is None:
             return f"The best is {shown}: {points}."
-        beside = len(self.trials) - 1
-        others = f", with {beside} tried" if beside > 1 else ""
+        beside = next(len(group) for group in self._judged_together() if shown in group)
+        fresh = shown.confirmed and self.resampling is not None and self.resampling.fresh
+        kind = "finalists" if fresh else "tried"
+        others = f", with {beside} {kind}" if beside > 1 else ""
         sure = f"{_in_words(gain.confidence)} a real gain ({gain.confidence:.0%} sure{others})"
         end = "" if self.helps else f"; less than {SURE:.0%} may be chance"
         return f"The best is {shown}: {points}, give or take {gain.error:.1f}. That is {sure}{end}."
@@ -139,7 +163,7 @@ class Comparison:
             "error": None if best is None else best.error,
             "confidence": None if best is None else best.confidence,
             "verdict": self.verdict(),
-            "few_nodes": self.few_nodes,
+            "drawn_nodes": self.drawn_nodes,
             "trials": [self._trial_dict(trial) for trial in [self.plain, *self.others]],
             "left_out": {trial.name: trial.failure for trial in self.left_out},
         }

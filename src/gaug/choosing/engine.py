@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import time
 from abc import ABC, abstractmethod
@@ -13,7 +14,7 @@ import numpy as np
 
 from gaug.choosing.gains import RunScores
 from gaug.choosing.limits import TRIAL_RUNS
-from gaug.choosing.resampling import ENOUGH, Resampling
+from gaug.choosing.resampling import Resampling
 from gaug.choosing.trial import Trial
 from gaug.errors import ConfigError, DataError, GaugError
 from gaug.runs.execute import execute_all
@@ -24,6 +25,7 @@ from gaug.runs.plan import Plan
 from gaug.runs.predictions import unpack_predictions
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
+from gaug.training.config import TrainingConfig
 from gaug.training.metrics import node_scores
 
 # Why a trial has no result.
@@ -66,6 +68,7 @@ class TrialRunner:
         executor: Where to run; by default in this process.
         store: Where runs are recorded and reused from.
         deadline: When to stop, in terms of `time.monotonic`.
+        last_start: When the last run may begin; those that are running then go on.
         resampling: Draws the training and validation nodes of each run; None: those of the plan.
     """
 
@@ -74,6 +77,7 @@ class TrialRunner:
     executor: Executor | None = None
     store: Store | None = None
     deadline: float = math.inf
+    last_start: float = math.inf
     resampling: Resampling | None = None
 
     def __post_init__(self) -> None:
@@ -131,18 +135,26 @@ class TrialRunner:
         return done
 
     def run_more(
-        self, trials: Sequence[Trial], runs: Sequence[int], on_runs: OnTrial | None = None
+        self,
+        trials: Sequence[Trial],
+        runs: Sequence[int],
+        on_runs: OnTrial | None = None,
+        training: TrainingConfig | None = None,
     ) -> list[Trial]:
         """Add runs to trials; those that are not finished in time are left out.
+
+        All trials get the first run before one gets the second, so that they can be compared
+        whenever the time is up.
 
         Args:
             trials: The trials, which may have some of the runs already.
             runs: Numbers of the runs.
             on_runs: Called regularly with the number of finished runs.
+            training: How to train; by default as the plans say.
         """
         batch = _Batch(list(trials))
         tell = None if on_runs is None else lambda done: on_runs(done * self.runs)
-        self._run(batch, trials, runs, tell)
+        self._run(batch, trials, runs, tell, training, by_run=True)
         return [self._extended(batch, trial) for trial in trials]
 
     def _run_batch(self, proposer: Proposer, batch: _Batch, tell: OnTrial) -> bool:
@@ -169,7 +181,14 @@ class TrialRunner:
         return self._run(batch, going_on, numbers[1:], tell)
 
     def _run(
-        self, batch: _Batch, trials: Sequence[Trial], runs: Sequence[int], tell: OnTrial | None
+        self,
+        batch: _Batch,
+        trials: Sequence[Trial],
+        runs: Sequence[int],
+        tell: OnTrial | None,
+        training: TrainingConfig | None = None,
+        *,
+        by_run: bool = False,
     ) -> bool:
         before = batch.share(self.runs)
 
@@ -183,13 +202,19 @@ class TrialRunner:
         alike: dict[str, list[Trial]] = {}
         for trial in trials:
             alike.setdefault(repr(trial.plan.config), []).append(trial)
+        parts = [[run] for run in runs] if by_run else [runs]
         asked = {
             id(request): (request, same)
+            for part in parts
             for same in alike.values()
-            for request in self._requests(same[0], runs)
+            for request in self._requests(same[0], part, training)
         }
+        in_time = itertools.takewhile(
+            lambda _: time.monotonic() <= self.last_start,
+            (request for request, _ in asked.values()),
+        )
         results = execute_all(
-            [request for request, _ in asked.values()],
+            in_time,
             executor=self.executor,
             store=self.store,
             graphs=self.graphs,
@@ -209,12 +234,17 @@ class TrialRunner:
             results.close()
         return True
 
-    def _requests(self, trial: Trial, runs: Sequence[int]) -> list[Request]:
+    def _requests(
+        self, trial: Trial, runs: Sequence[int], training: TrainingConfig | None
+    ) -> list[Request]:
+        plan = trial.plan
+        if training is not None:
+            plan = dataclasses.replace(plan, training=training)
         done = () if trial.outcomes is None else trial.outcomes.runs
         missing = [run for run in runs if run not in done]
         if self.resampling is None:
-            return [Request(trial.plan, missing)] if missing else []
-        return [Request(self.resampling.plan_of(trial.plan, run), [run]) for run in missing]
+            return [Request(plan, missing)] if missing else []
+        return [Request(self.resampling.plan_of(plan, run), [run]) for run in missing]
 
     def _closed(self, batch: _Batch, trial: Trial) -> Trial:
         """A trial with the result of all its runs."""
@@ -263,12 +293,16 @@ class TrialRunner:
         )
 
 
-def resampling_of(graphs: Graphs, plan: Plan) -> Resampling | None:
-    """How the runs of a comparison draw their nodes, if there are few validation nodes."""
-    split = graphs.split(plan)
-    if split.val.numel() >= ENOUGH:
-        return None
-    return Resampling(split, graphs.place(plan).task.labels.cpu(), plan.seed)
+def resampling_of(graphs: Graphs, plan: Plan, final: int) -> Resampling | None:
+    """How the runs of a comparison draw their nodes; None if all have those of the plan.
+
+    Args:
+        graphs: Where the graph comes from.
+        plan: The plan.
+        final: The first of the final runs.
+    """
+    labels = graphs.place(plan).task.labels.cpu()
+    return Resampling.of(graphs.split(plan), labels, plan.seed, final)
 
 
 def check_validation(graphs: Graphs, trial: Trial) -> None:

@@ -2,10 +2,9 @@ r"""How much better than no augmentation, compared node by node, and how sure th
 
 Two methods are compared on the same validation nodes with the same seeds, so most of the chance in
 their scores is the same for both and drops out of the difference. What is left has two sources:
-other validation nodes would give another gain, and so would other seeds. With $x_{ri}$ the
-difference at node i in run r, the variance of their mean is estimated by that of the means of
-nodes, plus that of the means of runs, minus what both contain (two-way clusters: Cameron, Gelbach
-and Miller, 2011).
+other validation nodes would give another gain, and so would other seeds. The difference at node i
+in run r has a part of the node, a part of the run and a rest, whose variances are estimated from
+sums of squares, also where each run has other nodes (Henderson, 1953).
 
 The best of many is best partly by chance. So the gain of each candidate, in terms of its standard
 error, is compared with the largest such ratio that chance alone would give among all candidates
@@ -20,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -156,14 +155,13 @@ class _Difference:
         by_node = centered.sum(axis=0) / total
         by_run = centered.sum(axis=1) / total
         nodes, runs = int(seen.any(axis=0).sum()), len(by_run)
-        of_nodes = _scaled(float(by_node @ by_node), nodes)
-        of_runs = _scaled(float(by_run @ by_run), runs)
         # One node more could have gone the other way: the smallest number of nodes is never sure.
-        least = (100.0 / nodes) ** 2
-        variance = max(of_nodes + of_runs - _of_both(x, seen, mean), of_nodes, of_runs) + least
+        parts = _variance_of_mean(x, seen)
+        of_nodes = parts.nodes + parts.rest + (100.0 / nodes) ** 2
+        variance = of_nodes + parts.runs
         error = math.sqrt(variance)
         # Few runs or nodes know their own spread badly (Satterthwaite's degrees of freedom).
-        doubt = (of_nodes + least) ** 2 / max(1, nodes - 1) + of_runs**2 / max(1, runs - 1)
+        doubt = of_nodes**2 / max(1, nodes - 1) + parts.runs**2 / max(1, runs - 1)
         freedom = variance**2 / doubt if doubt > 0 else math.inf
         ratio = _as_normal(mean / error, freedom)
         return cls(
@@ -175,19 +173,38 @@ class _Difference:
         )
 
 
-def _scaled(sum_of_squares: float, clusters: int) -> float:
-    return sum_of_squares * clusters / (clusters - 1) if clusters > 1 else 0.0
+class _Variance(NamedTuple):
+    """The variance of a mean, by where it comes from."""
+
+    nodes: float
+    runs: float
+    rest: float
 
 
-def _of_both(x: NodeScores, seen: NDArray[np.bool_], mean: float) -> float:
-    """The part of the variance that both the means of nodes and those of runs contain."""
-    if x.shape[0] < 2 or x.shape[1] < 2:
-        return 0.0
-    node_means = np.where(seen, x, 0.0).sum(axis=0) / np.maximum(1, seen.sum(axis=0))
-    run_means = np.where(seen, x, 0.0).sum(axis=1) / np.maximum(1, seen.sum(axis=1))
-    rest = np.where(seen, x - node_means - run_means[:, None] + mean, 0.0)
-    scale: float = math.prod(size / (size - 1) for size in x.shape)
-    return float((rest**2).sum()) * scale / float(seen.sum()) ** 2
+def _variance_of_mean(x: NodeScores, seen: NDArray[np.bool_]) -> _Variance:
+    """The variance of the mean that nodes, runs, and nodes in single runs contribute.
+
+    Three sums of squares are set to their expectations, which are linear in the three variances
+    (Henderson's first method). It does not matter which nodes a run has.
+    """
+    total, squares = float(seen.sum()), np.where(seen, x, 0.0)
+    of_node, of_run = seen.sum(axis=0), seen.sum(axis=1)  # how often, how many
+    nodes, runs = int((of_node > 0).sum()), len(of_run)
+    by_mean = squares.sum() ** 2 / total
+    by_node = (squares.sum(axis=0) ** 2 / np.maximum(1, of_node)).sum()
+    by_run = (squares.sum(axis=1) ** 2 / np.maximum(1, of_run)).sum()
+    repeated, large = float((of_node**2).sum()) / total, float((of_run**2).sum()) / total
+    found = np.array([by_node, by_run, (squares**2).sum()]) - by_mean
+    expected = np.array(
+        [
+            [total - repeated, nodes - large, nodes - 1],
+            [runs - repeated, total - large, runs - 1],
+            [total - repeated, total - large, total - 1],
+        ]
+    )
+    # Where each node is seen once, only the sum of two variances is known, and needed.
+    variances = np.maximum(np.linalg.lstsq(expected, found, rcond=None)[0], 0.0)
+    return _Variance(*(variances * [repeated, large, 1.0] / total).tolist())
 
 
 def _as_normal(ratio: float, freedom: float) -> float:

@@ -1,18 +1,19 @@
 """A race of candidates: short looks at all of them, more runs for the better ones.
 
-All candidates get one run. Around the leaders, other shares of edges and sums of predictors get
-one, too, and so does what builds upon them: a second round of GAug-M, and stacks. Then the better
-half goes on with another run each, until a few finalists are left (successive halving). The best of
-many is best partly by luck, so the finalists run again with new seeds, and these runs decide. The
-race ends when the time is up or the choice is clear.
+All candidates get a look: one run with few epochs. Around the leaders, other shares of edges and
+sums of predictors get one, too, and so does what builds upon them: stacks, and a second round of
+GAug-M. Then the better half goes on with a full run each, until a few finalists are left
+(successive halving). The best of many is best partly by luck, so the finalists run again with new
+seeds, and these runs decide. The race ends when the time is up or the choice is clear.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from gaug.choosing.candidates import (
     CANDIDATES,
@@ -25,9 +26,13 @@ from gaug.choosing.candidates import (
 )
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import TrialRunner
+from gaug.choosing.race_time import Part, RaceTime
 from gaug.choosing.trial import Trial
+from gaug.choosing.trial_training import look_training, trial_training
+from gaug.methods.gaug_m.config import GAugMConfig
 from gaug.runs.executor import OnNote, OnProgress
 from gaug.runs.plan import Plan
+from gaug.training.config import TrainingConfig
 from gaug.training.task import Task
 
 #: Candidates that run again with new seeds.
@@ -35,9 +40,9 @@ FINALISTS = 3
 #: Runs of a finalist with new seeds, and more of them while the choice is not clear.
 CONFIRMING, MORE = 5, 5
 # Share of the time after which each part of the race ends.
-_LOOKS, _VARIANTS, _STACKS, _HALVING = 0.4, 0.55, 0.65, 0.75
-#: The shares of the time at which a part of the race begins and ends.
-Part = tuple[float, float]
+_LOOKS, _VARIANTS, _STACKS, _HALVING = 0.35, 0.5, 0.6, 0.7
+# Candidates that take longer than these seconds are begun one by one, if there is time left.
+_LONG = 1.0
 # Candidates around which others are tried.
 _LEADERS = 2
 # A gain less sure than this is not worth more runs.
@@ -51,6 +56,7 @@ def race(
     *,
     time_budget: float = math.inf,
     candidates: Sequence[Candidate] = CANDIDATES,
+    upon: Callable[[Candidate], list[Candidate]] = built_upon,
     on_progress: OnProgress | None = None,
     on_note: OnNote | None = None,
 ) -> Comparison:
@@ -62,10 +68,12 @@ def race(
         runner: Runs the trials; its number of runs is that of a candidate before the final.
         time_budget: Seconds for all trials together.
         candidates: Candidates to begin with.
+        upon: What builds upon a leader.
         on_progress: Called regularly with the finished share.
         on_note: Called with a few words about who leads.
     """
-    found = _Race(plan, task, runner, time_budget, on_progress, on_note)
+    clock = RaceTime(time_budget, on_progress)
+    found = _Race(plan, task, runner, clock, upon, on_note)
     found.run(candidates)
     return found.comparison()
 
@@ -84,18 +92,18 @@ class _Race:
         plan: Plan,
         task: Task,
         runner: TrialRunner,
-        time_budget: float,
-        on_progress: OnProgress | None,
+        clock: RaceTime,
+        upon: Callable[[Candidate], list[Candidate]],
         on_note: OnNote | None,
     ) -> None:
         self.plan = plan
+        self.look = look_training(plan.training)
+        self.training = trial_training(plan.training)
         self.task = task
         self.runner = runner
-        self.time_budget = time_budget
-        self.on_progress = on_progress or (lambda share: None)
+        self.clock = clock
+        self.upon = upon
         self.on_note = on_note or (lambda note: None)
-        self.start = time.monotonic()
-        self.share = 0.0
         self.plain = NONE.trial(plan)
         self.tried: dict[str, Trial] = {}
         self.left_out: dict[str, Trial] = {}
@@ -103,40 +111,56 @@ class _Race:
 
     def run(self, candidates: Sequence[Candidate]) -> None:
         """All parts of the race, as far as the time allows."""
-        self.plain = self.runner.run_one(self.plain, runs=[0])
+        first = dataclasses.replace(self.plan, training=self.look)
+        self.plain = self.runner.run_one(dataclasses.replace(self.plain, plan=first), runs=[0])
+        self.plain = dataclasses.replace(self.plain, plan=NONE.trial(self.plan).plan)
         self._look(candidates, (0.0, _LOOKS))
         self._look(self._around_leaders(), (_LOOKS, _VARIANTS))
         self._look(self._upon_leaders(), (_VARIANTS, _STACKS))
         self._halve((_STACKS, _HALVING))
         self._confirm((_HALVING, 1.0))
-        self.on_progress(1.0)
+        self.clock.tell((0.0, 1.0), 1.0)
 
     def comparison(self) -> Comparison:
         """What was found so far."""
         others = [*self.tried.values(), *self.left_out.values()]
-        return Comparison(self.plain, others, few_nodes=self.runner.resampling is not None)
+        return Comparison(self.plain, others, self.runner.resampling)
 
     def _look(self, candidates: Iterable[Candidate], part: Part) -> None:
-        """One run of each candidate."""
-        field = []
+        """One run with few epochs of each candidate, those that take long last."""
+        short, long = [], []
         for candidate in candidates:
             trial = candidate.trial(self.plan)
             if trial.name in self.candidates:
                 continue
             self.candidates[trial.name] = candidate
-            reason = unsuitable(candidate, self.task) or self._too_long(candidate, part)
-            if reason is None:
-                field.append(trial)
+            reason = unsuitable(candidate, self.task)
+            if reason is not None:
+                self._leave_out(trial, reason)
+            elif self._least_seconds(candidate) <= _LONG:
+                short.append(trial)
             else:
-                self.left_out[trial.name] = dataclasses.replace(trial, failure=reason)
-        self._run(field, [0], part)
+                long.append(trial)
+        self._run(short, [0], part, self.look)
+        for trial in sorted(long, key=lambda one: self._least_seconds(self.candidates[one.name])):
+            reason = self._too_long(self.candidates[trial.name], part)
+            if reason is None:
+                self._run([trial], [0], part, self.look)
+            else:
+                self._leave_out(trial, reason)
+
+    def _leave_out(self, trial: Trial, reason: str) -> None:
+        self.left_out[trial.name] = dataclasses.replace(trial, failure=reason)
 
     def _leaders(self) -> list[Candidate]:
-        return [self.candidates[trial.name] for trial in self._ranked()[:_LEADERS]]
+        """The best that others can be built from: those with an edge predictor."""
+        ranked = [self.candidates[trial.name] for trial in self._ranked()]
+        return [one for one in ranked if isinstance(one.config, GAugMConfig)][:_LEADERS]
 
     def _upon_leaders(self) -> list[Candidate]:
-        """A second round for each, and methods on top of it."""
-        return [upper for leader in self._leaders() for upper in built_upon(leader)]
+        """Methods on top of each, and second rounds, the cheap ones of both first."""
+        upon = itertools.zip_longest(*map(self.upon, self._leaders()))
+        return [candidate for alike in upon for candidate in alike if candidate is not None]
 
     def _around_leaders(self) -> list[Candidate]:
         """The sum of the two best predictors, and other shares of edges for each."""
@@ -156,7 +180,8 @@ class _Race:
 
     def _confirm(self, part: Part) -> None:
         """Runs with new seeds of those that are ahead; they decide."""
-        field = [trial for trial in self._ranked() if self._ahead(trial) > 0][:FINALISTS]
+        field = [trial for trial in self._ranked() if self._ahead(trial) > 0]
+        field = field[: self._affordable()]
         if not field:
             return
         middle, first = (part[0] + part[1]) / 2, self.runner.runs
@@ -169,26 +194,38 @@ class _Race:
             more = range(first + CONFIRMING, first + CONFIRMING + MORE)
             self._run([trial for trial in again if trial.counts], more, (middle, part[1]))
 
+    def _affordable(self) -> int:
+        """As many finalists as can have all their first runs in the time that is left."""
+        each = self.clock.affordable(self.training.epochs) / CONFIRMING
+        return int(min(FINALISTS, max(1.0, each - 1)))  # one more: no augmentation
+
     def _is_open(self) -> bool:
         """Whether more runs could make the choice clear."""
         found = self.comparison()
         best = None if found.best is found.plain else found.gain_of(found.best)
         return not found.helps and best is not None and best.confidence > _HOPELESS
 
-    def _run(self, trials: Sequence[Trial], runs: Sequence[int], part: Part) -> list[Trial]:
-        """Run trials and no augmentation until a part of the time is over."""
+    def _run(
+        self,
+        trials: Sequence[Trial],
+        runs: Sequence[int],
+        part: Part,
+        training: TrainingConfig | None = None,
+    ) -> list[Trial]:
+        """Run trials and no augmentation; none begins after the end of a part."""
         if not trials:
             return []
-        begin, end = part
-        total = (len(trials) + 1) * len(runs)
-
-        def tell(done: float) -> None:
-            # A part that is finished early hands its share on to the next.
-            self.share = max(self.share, begin + (end - begin) * min(1.0, done / total))
-            self.on_progress(self.share)
-
-        runner = dataclasses.replace(self.runner, deadline=self.start + end * self.time_budget)
-        self.plain, *done = runner.run_more([self.plain, *trials], runs, tell)
+        runner = dataclasses.replace(
+            self.runner, deadline=self.clock.at(1.0), last_start=self.clock.at(part[1])
+        )
+        training = training or self.training
+        asked, begun = [self.plain, *trials], time.monotonic()
+        total = len(asked) * len(runs)
+        self.plain, *done = runner.run_more(
+            asked, runs, lambda runs: self.clock.tell(part, runs / total), training
+        )
+        new = _count_runs([self.plain, *done]) - _count_runs(asked)
+        self.clock.learn(new, training.epochs, begun)
         for trial in done:
             if trial.counts:
                 self.tried[trial.name] = trial
@@ -212,11 +249,14 @@ class _Race:
 
     def _too_long(self, candidate: Candidate, part: Part) -> str | None:
         """Why there is no time for a candidate."""
-        left = self.start + part[1] * self.time_budget - time.monotonic()
+        left = self.clock.left(part[1])
         if left <= 0:
             return "no time was left"
-        least = candidate.least_seconds(self.task.adjacency.num_nodes, self.plan.training)
+        least = self._least_seconds(candidate)
         return "it would take longer than the time left" if least > left else None
+
+    def _least_seconds(self, candidate: Candidate) -> float:
+        return candidate.least_seconds(self.task.adjacency.num_nodes, self.look)
 
     def _tell_leader(self) -> None:
         ranked = self._ranked()
@@ -224,3 +264,7 @@ class _Race:
             self.on_note(f"{ranked[0]} leads by {self._ahead(ranked[0]):.1f} points")
         elif ranked:
             self.on_note("no augmentation leads")
+
+
+def _count_runs(trials: Iterable[Trial]) -> int:
+    return sum(len(trial.scores.values) for trial in trials if trial.scores is not None)

@@ -14,7 +14,7 @@ from typing import Any
 
 from gaug.choosing.candidates import NONE, compares_nodes
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.engine import OnTrial, TrialRunner, check_validation
+from gaug.choosing.engine import OnTrial, TrialRunner, check_validation, resampling_of
 from gaug.choosing.limits import (
     CONCURRENT_TRIALS,
     SEARCH_FINALISTS,
@@ -208,9 +208,11 @@ def search_settings(
     placed = graphs.place(plan)
     space = search_space(placed, fixed)
     deadline = math.inf if timeout is None else time.monotonic() + timeout
-    runner = TrialRunner(graphs, trial_runs, executor, store, deadline)
+    resampling = resampling_of(graphs, plan, final=trial_runs)
+    runner = TrialRunner(graphs, trial_runs, executor, store, deadline, resampling=resampling)
     plain = runner.run_one(plain)
-    name = study_name(placed, space, trial_runs, concurrent_trials)
+    drawn = resampling is not None
+    name = study_name(placed, space, trial_runs, concurrent_trials, drawn=drawn)
     study = OptunaStudy(
         plan, space, trials=trials, name=name, store=store, concurrent=concurrent_trials
     )
@@ -228,7 +230,7 @@ def search_settings(
                 _run_shared(runner, final)
                 tried = _with_finalists(tried, _with_outcomes(runner, final.results(), store))
                 plain = _extended(runner, plain)
-    comparison = Comparison(plain, tried)
+    comparison = Comparison(plain, tried, resampling)
     if comparison.best_change is None:
         reasons = [trial.failure for trial in comparison.left_out]
         raise TrainingError(f"No trial could be run: {(reasons or ['there was no time'])[-1]}")
@@ -305,8 +307,18 @@ def study_name(
     space: dict[str, Searched],
     trial_runs: int,
     concurrent_trials: int = CONCURRENT_TRIALS,
+    *,
+    drawn: bool = False,
 ) -> str:
-    """Name of the study: graph, model and method, and a fingerprint of the rest."""
+    """Name of the study: graph, model and method, and a fingerprint of the rest.
+
+    Args:
+        placed: The plan.
+        space: The search space.
+        trial_runs: Runs of each trial.
+        concurrent_trials: Trials that are proposed together.
+        drawn: Whether runs draw their own nodes.
+    """
     plan = placed.plan
     deciding: list[object] = [
         placed.identity(0),
@@ -315,5 +327,7 @@ def study_name(
     ]
     if concurrent_trials != CONCURRENT_TRIALS:
         deciding.append(concurrent_trials)
+    if drawn:
+        deciding.append("drawn nodes")
     digest = hashlib.sha256(json.dumps(deciding).encode()).hexdigest()[:12]
     return f"{placed.loaded.name}, {plan.model.name}, {plan.method.name}, {digest}"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gaug.cli import options
 from gaug.errors import ConfigError, unknown_name
 from gaug.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from gaug.choosing.comparison import Comparison
+    from gaug.choosing.trial import Trial
     from gaug.runs.executor import Executor
     from gaug.runs.graphs import Graphs
     from gaug.runs.plan import Plan
@@ -24,12 +27,24 @@ TimeBudget = Annotated[
     typer.Option(help="Seconds for the trials of --method auto (default: 300)."),
 ]
 
+Picture = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --method auto, also draw the gain of each candidate: .png, .svg or .pdf."
+    ),
+]
 
-def method_to_begin_with(method: str, model: str, time_budget: float | None) -> str:
+
+def method_to_begin_with(
+    method: str, model: str, time_budget: float | None, picture: Path | None
+) -> str:
     """The initial method of the plan: no augmentation, until one is chosen."""
+    if picture is not None:
+        options.check_picture(picture)
     if method != AUTO:
-        if time_budget is not None:
-            raise ConfigError("--time-budget goes with --method auto.")
+        for name, given in (("--time-budget", time_budget), ("--picture", picture)):
+            if given is not None:
+                raise ConfigError(f"{name} goes with --method auto.")
         if method not in METHODS:
             raise unknown_name("method", method, [*METHODS, AUTO])
         return method
@@ -82,6 +97,27 @@ def choose(
             on_progress=lambda share: move(100 * share),
             on_note=move.note,
         )
+
+
+def draw_choice(
+    comparison: Comparison, path: Path, plan: Plan, graphs: Graphs, taken: Trial | None = None
+) -> None:
+    """Draw the gain of each candidate.
+
+    Args:
+        comparison: The candidates.
+        path: Output file.
+        plan: What was compared.
+        graphs: Graphs that are already loaded.
+        taken: The candidate to mark; by default the chosen one.
+    """
+    from gaug.cli.writing import writing
+    from gaug.drawing.names import cut
+    from gaug.report.comparison import draw_comparison
+
+    title = f"{cut(graphs.load(plan).name)}, {plan.model.name}, split {graphs.split(plan).name}"
+    with writing("picture", path):
+        draw_comparison(comparison, path, title=title, taken=taken)
 
 
 def choice_text(comparison: Comparison) -> str:

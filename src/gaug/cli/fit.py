@@ -15,21 +15,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from gaug.cli import choosing, options, own_files
+from gaug.cli import choosing, options, own_files, ranks
 from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
     from gaug.data.loaded import LoadedGraph
+    from gaug.data.source import GraphSource
     from gaug.runs.plan import Plan
     from gaug.training.progress import Progress
 
 
 def fit(
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder to write the model to.")],
     graph: options.Graph = None,
     model: options.Model = "gcn",
     method: options.Method = "none",
     time_budget: choosing.TimeBudget = None,
+    picture: choosing.Picture = None,
     settings: options.Set = None,
     split: Annotated[
         str | None,
@@ -62,13 +67,14 @@ def fit(
     """Train once and save the model for 'gaug predict'.
 
     The epoch is selected on validation nodes. Nodes without a label are the ones to predict.
+    Under torchrun, several processes train one model together, which takes a batch_size.
     """
     source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     plan = options.make_plan(
         source,
         data_root,
         model=model,
-        method=choosing.method_to_begin_with(method, model, time_budget),
+        method=choosing.method_to_begin_with(method, model, time_budget, picture),
         settings=settings,
         split=split,
         seed=seed,
@@ -79,6 +85,12 @@ def fit(
     options.check_checkpoint_minutes(checkpoint_minutes)
     if store is not None and method != choosing.AUTO:
         raise ConfigError("--store goes with --method auto, whose trials are recorded.")
+    if ranks.size() > 1:
+        _check_together(plan, method)
+        device = context.with_resource(ranks.joined(device))
+    if ranks.rank() > 0:
+        _train_along(plan, source, data_root, device)
+        return
     from gaug.classifier.files import DESCRIPTION, PAGE, check_target
     from gaug.cli.graphs import read_graph
     from gaug.cli.progress import run_progress
@@ -102,6 +114,11 @@ def fit(
     plan = _with_split(plan, loaded)
     graphs = Graphs(data_root)
     nodes_of = graphs.split(plan)
+    if ranks.size() > 1:
+        # Nothing may hold on to what was read: it would be there twice.
+        loaded = dataclasses.replace(loaded, data=_one_copy(nodes_of.apply(loaded.data)))
+        plan = dataclasses.replace(plan, graph=loaded, split=nodes_of)
+        graphs = Graphs(data_root)
     comparison = None
     if method == choosing.AUTO:
         with options.resumable(), local_executor(1) as executor:
@@ -113,6 +130,8 @@ def fit(
                 store=Store(store),
                 quiet=quiet,
             )
+        if picture is not None:
+            choosing.draw_choice(comparison, picture, plan, graphs)
         plan = comparison.chosen.plan
         if not as_json:
             Console(soft_wrap=True, highlight=False).print(
@@ -175,6 +194,42 @@ def fit(
         print(json.dumps(summary))
     else:
         _print(summary, out, PAGE)
+        if picture is not None:
+            print(f"Picture: {picture}")
+
+
+def _check_together(plan: Plan, method: str) -> None:
+    """Raise what several processes cannot train together."""
+    if method == choosing.AUTO:
+        raise ConfigError(
+            "--method auto trains many models, one process each. Choose a method without torchrun"
+            " first."
+        )
+    plan.method.config.check_ranks(ranks.size())
+    plan.training.check_ranks(ranks.size())
+
+
+def _train_along(plan: Plan, source: GraphSource, data_root: Path | None, device: str) -> None:
+    """Train as a process that is not the first, which saves the model."""
+    from gaug.cli.graphs import read_graph
+    from gaug.runs.graphs import Graphs
+
+    data = None
+    if ranks.is_first_here():
+        loaded, _ = read_graph(source, data_root, plan.data.feature_scaling)
+        data = Graphs(data_root).split(_with_split(plan, loaded)).apply(loaded.data)
+        del loaded
+    estimator = plan.method.build(model=plan.model, training=plan.training, seed=plan.seed)
+    estimator.fit(_one_copy(data).to(device), threads=plan.threads)
+
+
+def _one_copy(data: Data | None) -> Data:
+    """The graph that the first process of a machine read, for all of them."""
+    from gaug.training.ranks import ranks_here
+    from gaug.training.shared_graph import shared_graph
+
+    with ranks_here() as peers:
+        return shared_graph(data, peers)
 
 
 def _with_split(plan: Plan, loaded: LoadedGraph) -> Plan:

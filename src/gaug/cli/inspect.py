@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -101,7 +102,12 @@ def inspect(
         for candidate in (found.advice.candidates if found.advice is not None else ())
     ]
     if out is not None:
-        to_try = [f"gaug train {found.graph} {options_of}" for options_of in advised]
+        unclear = found.advice is not None and found.advice.kind == "unclear"
+        opened = "GRAPH" if graph is None else shlex.quote(graph)
+        to_try = [
+            f"gaug train {opened} {options_of}"
+            for options_of in (["--method auto"] if unclear else advised)
+        ]
         write_text(inspection_page(found, to_try, this_command(out=True)).render(), out)
     if as_json:
         print(json.dumps(found.to_dict()))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gaug.cli import options
+from gaug.cli import options, ranks
 from gaug.cli.augment import augment
 from gaug.cli.datasets import datasets_app
 from gaug.cli.demo import demo
@@ -55,6 +55,7 @@ def _print_version(value: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -62,18 +63,21 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    pass
+    ranks.check_command(context.invoked_subcommand)
 
 
 def main() -> None:
     """Run the program; print errors as one line, with a traceback only if --debug is given."""
     wait_briefly(os.environ)
     try:
-        app()
+        with ranks.quiet_unless_first():
+            app()
     except GaugError as error:
         if options.state.debug:
             raise
-        print(f"gaug: {with_remedy(error)}", file=sys.stderr)
+        # What is wrong with the command line is told once, by the first of several processes.
+        if not error.told and (ranks.rank() == 0 or not isinstance(error, ConfigError)):
+            print(f"gaug: {with_remedy(error)}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
     except (MemoryError, RuntimeError) as error:
         no_memory = isinstance(error, MemoryError) or "allocate memory" in str(error)

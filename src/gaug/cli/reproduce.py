@@ -1,4 +1,4 @@
-"""gaug reproduce: reproduce a table or figure of the paper, or all of them."""
+"""gaug reproduce: run a study, such as a table or figure of the paper, or all of them."""
 
 from __future__ import annotations
 
@@ -78,6 +78,7 @@ def reproduce(
 ) -> None:
     """Reproduce a table or figure of the paper, with its numbers next to ours.
 
+    The study 'choices' is not of the paper: it compares auto and searches on all graphs at hand.
     Recorded runs are not repeated, so an interrupted command continues where it stopped. The
     authors' splits are used if the data folder has them as splits/NAME.npz. Cells whose runs take
     over 30 seconds get 10 runs; a failed cell is marked in the table.

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from gaug.cli import options, own_files
-from gaug.cli.choosing import AUTO
+from gaug.cli.choosing import AUTO, draw_choice
 from gaug.cli.executor import Cluster, open_executor
 from gaug.errors import ConfigError, TrainingError
 
@@ -58,6 +58,10 @@ def search(
         Path | None,
         typer.Option(metavar="FILE", help="Write the best settings as a preset: a .toml file."),
     ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Also draw the gain of each trial: .png, .svg or .pdf."),
+    ] = None,
     settings: options.Set = None,
     split: options.Split = None,
     seed: options.Seed = 0,
@@ -91,6 +95,8 @@ def search(
     options.check_workers(workers)
     if method == AUTO:
         raise no_settings(method)
+    if picture is not None:
+        options.check_picture(picture)
     if write_preset is not None and write_preset.suffix != ".toml":
         raise ConfigError(f"A file of presets must end in .toml, got {write_preset}.")
     source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
@@ -142,6 +148,8 @@ def search(
                 store=opened,
                 on_trial=move,
             )
+        if picture is not None:
+            draw_choice(result.comparison, picture, plan, graphs, taken=result.best)
         tested = []
         for chosen in (result.plan, result.comparison.plain.plan):
             with run_progress(f"{loaded.name}, {chosen}", runs, quiet=quiet) as move:
@@ -168,6 +176,8 @@ def search(
             found = [f"--set {name}={value}" for name, value in result.best.settings.items()]
             line = " ".join([f"--model {model} --method {method}", *given, *found])
             print(f"To train with them: {line}")
+        if picture is not None:
+            print(f"Picture: {picture}")
 
     if write_preset is not None:
         _write_preset(result, loaded.name, graphs.split(plan).name, settings or [], write_preset)

@@ -21,6 +21,7 @@ def train(
     model: options.Model = "gcn",
     method: options.Method = "none",
     time_budget: choosing.TimeBudget = None,
+    picture: choosing.Picture = None,
     preset: Annotated[
         bool,
         typer.Option(
@@ -72,7 +73,7 @@ def train(
         source,
         data_root,
         model=model,
-        method=choosing.method_to_begin_with(method, model, time_budget),
+        method=choosing.method_to_begin_with(method, model, time_budget, picture),
         settings=settings,
         split=split,
         seed=seed,
@@ -110,8 +111,10 @@ def train(
                     store=opened,
                     quiet=quiet,
                 )
+                if picture is not None:
+                    choosing.draw_choice(comparison, picture, plan, graphs)
                 plan = comparison.chosen.plan
-                resume = True  # the trials of the chosen method are its first runs
+                resume = True  # repeating the command trains nothing again
                 if not as_json:
                     Console(soft_wrap=True, highlight=False).print(
                         choosing.choice_text(comparison), markup=False
@@ -166,6 +169,8 @@ def train(
             print(json.dumps(summary))
         else:
             print_summary(summary, opened.url)
+            if picture is not None:
+                print(f"Picture: {picture}")
     if interrupted:
         raise typer.Exit(130)
 

@@ -13,7 +13,7 @@ from gaug.errors import DataError
 # Options that do not change a result, with and without a value.
 _WITH_VALUE = (
     *("--data-root", "--store", "--out", "--workers", "--max-memory", "--format"),
-    *("--cluster", "--time-budget", "--write-preset"),
+    *("--cluster", "--time-budget", "--write-preset", "--picture"),
 )
 _WITHOUT_VALUE = ("--quiet", "-q", "--debug", "--dry-run", "--force")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -15,7 +17,7 @@ from gaug.graph.labels import is_multilabel
 
 
 def with_fitting_masks(data: Data, *, validate: bool = True, seed: int = 0) -> Data:
-    """A copy of a valid graph with all three masks.
+    """A valid graph with all three masks; its other tensors are the same.
 
     Masks that are there are used. Without a ``train_mask`` every labeled node is a training node
     that is in no other mask. Without a ``val_mask`` a fifth of the training nodes of each class,
@@ -41,7 +43,7 @@ def with_fitting_masks(data: Data, *, validate: bool = True, seed: int = 0) -> D
     if val is None:
         val = _drawn(train, data, seed) if validate else nobody
         train = train & ~val
-    result = data.clone()
+    result = copy.copy(data)
     for part, mask in zip(PARTS, (train, val, nobody if test is None else test), strict=True):
         result[f"{part}_mask"] = mask.to(data.y.device)
     return result

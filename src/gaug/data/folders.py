@@ -20,6 +20,17 @@ def data_root(given: Path | None = None) -> Path:
     return Path(platformdirs.user_data_dir("gaug")) / "graphs"
 
 
+def own_graphs(root: Path | None = None) -> dict[str, Path]:
+    """Your own graphs in the data root, by name: the folders in its folder ``own``.
+
+    Args:
+        root: The data root.
+    """
+    folder = data_root(root) / "own"
+    found = sorted(folder.iterdir()) if folder.is_dir() else []
+    return {path.name: path for path in found if path.is_dir()}
+
+
 def cache_folder() -> Path:
     """The folder of derived files, which may be deleted at any time: ``GAUG_CACHE`` if set."""
     if os.environ.get("GAUG_CACHE"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 from collections.abc import Sequence
@@ -61,8 +62,8 @@ class Split:
         return digest.hexdigest()[:12]
 
     def apply(self, data: Data) -> Data:
-        """A copy of the graph with the split as boolean masks."""
-        result = data.clone()
+        """The graph with the split as boolean masks; its other tensors are the same."""
+        result = copy.copy(data)
         for part in PARTS:
             mask = torch.zeros(int(data.num_nodes), dtype=torch.bool)
             mask[getattr(self, part)] = True

@@ -10,7 +10,9 @@ from torch import Tensor
 from gaug.errors import DataError
 from gaug.graph.sparse import csr_tensor
 
-#: Features with a smaller share of non-zeros than this are kept sparse.
+#: Features with a smaller share of non-zeros than this are kept sparse. Products of them are faster
+#: than dense ones up to more than this (``python -m benchmarks.density``), but with more than a
+#: third, they take more memory.
 SPARSE_BELOW = 0.3
 
 

@@ -28,6 +28,7 @@ def neighborhood_batches(
     fanout: int | None,
     seed: Sequence[int],
     ahead: int = 1,
+    part_of: Callable[[Tensor], Tensor] = lambda centers: centers,
 ) -> Iterator[_Made]:
     """What is made of the surroundings of each batch, one after the other.
 
@@ -43,6 +44,7 @@ def neighborhood_batches(
         fanout: Neighbors of a node that are followed at most; None: all.
         seed: Whole numbers, not negative.
         ahead: Batches that are made while one is in use; changes nothing but time.
+        part_of: Those of the centers of a batch that are wanted; by default all.
     """
     random = np.random.default_rng(list(seed))
     order = torch.from_numpy(random.permutation(nodes.numel()))
@@ -52,7 +54,8 @@ def neighborhood_batches(
     def surround(part: tuple[Tensor, int]) -> _Made:
         centers, key = part
         # In ascending order, a batch that holds the whole graph is the whole graph.
-        return make(neighborhoods.around(centers.sort().values, hops, fanout, key))
+        wanted = part_of(centers).sort().values
+        return make(neighborhoods.around(wanted, hops, fanout, key))
 
     yield from made_ahead(surround, zip(parts, keys, strict=True), ahead)
 

@@ -79,11 +79,15 @@ class Pattern:
         """For each entry of the transpose, its position among the entries here.  [nnz]"""
         return torch.argsort(self.col, stable=True)
 
-    @cached_with_gradient
+    @property
     def transpose(self) -> Pattern:
         """The pattern of the transposed matrix."""
-        if self.symmetric:
-            return self
+        # Keeping itself, it would only be freed when Python looks for cycles, which is too late for
+        # batches and samples.
+        return self if self.symmetric else self._transposed
+
+    @cached_with_gradient
+    def _transposed(self) -> Pattern:
         counts = torch.bincount(self.col, minlength=self.num_cols)
         return Pattern(_row_starts(counts), self.row[self.transpose_order], self.num_rows)
 
@@ -120,7 +124,7 @@ class SparseMatrix:
         pattern: Where the entries are.
         values: The entries, row by row.  [nnz]
         transposed_values: The entries of the transpose, row by row, where they are known already;
-            otherwise they are derived from ``values``.  [nnz]
+            otherwise they are derived from ``values``, once for all products.  [nnz]
     """
 
     def __init__(
@@ -166,6 +170,9 @@ class SparseMatrix:
         return SparseMatrix(self.pattern, values)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
+        differentiated = torch.is_grad_enabled() and dense.requires_grad
+        if differentiated and self._transposed_values is None:
+            self._transposed_values = self.values.detach()[self.pattern.transpose_order]
         return spmm(self.pattern, self.values, dense, self._transposed_values)
 
 

@@ -20,6 +20,7 @@ from gaug.data.fitting_split import with_fitting_masks
 from gaug.edge_predictors.config import PredictorConfig
 from gaug.errors import ConfigError
 from gaug.graph.fingerprint import graph_hash
+from gaug.graph.mapped_graph import MappedGraph
 from gaug.memory import check_fits, reusing
 from gaug.methods.trained import Trained, summary_of
 from gaug.models.spec import Model, ModelSpec
@@ -29,7 +30,9 @@ from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.graph_size import GraphSize
 from gaug.training.hooks import Augmentation
 from gaug.training.progress import OnProgress, Progress, preparing
+from gaug.training.ranks import Ranks, group_size, ranks_here
 from gaug.training.run import PreparedRuns, computing_threads
+from gaug.training.shared_graph import shared_graph
 from gaug.training.task import Task
 from gaug.training.user_code import user_code_fingerprint
 
@@ -142,6 +145,10 @@ class Method(Augmentation, Generic[C, K]):
         ``y`` is -1 are in neither; they are the ones to predict. The result is that of run 0 of
         `gaug.evaluate` with the same seed and masks. It computes on the device of the graph.
 
+        If this process has initialized a process group of `torch.distributed`, all processes of the
+        group must call this with the same graph and settings. They train one classifier together,
+        and all get it.
+
         Args:
             data: A graph with features and labels. A graph that is directed or has repeated edges
                 or self-loops is converted to a valid one first, with a warning.
@@ -152,9 +159,17 @@ class Method(Augmentation, Generic[C, K]):
                 with the same graph and settings goes on from it, and it is removed at the end.
             checkpoint_seconds: How long to train from one checkpoint to the next.
         """
+        self.config.check_ranks(group_size())
+        self.training.check_ranks(group_size())
         saving = None if checkpoint is None else (Path(checkpoint), checkpoint_seconds)
-        trained = self._train(data, info or GraphInfo(), threads, on_progress, saving)
-        return cast("K", trained.method._classifier(trained))
+        with ranks_here() as ranks:
+            trained = self._train(data, info or GraphInfo(), threads, on_progress, saving, ranks)
+
+            def classifier() -> K:
+                assert trained is not None, "the first rank has the result"
+                return cast("K", trained.method._classifier(trained))
+
+            return ranks.of_first(classifier)
 
     def _classifier(self, trained: Trained) -> K:
         """The classifier that results from a run; called on the prepared method."""
@@ -167,25 +182,27 @@ class Method(Augmentation, Generic[C, K]):
         threads: int,
         on_progress: OnProgress | None,
         saving: tuple[Path, float] | None,
-    ) -> Trained:
+        ranks: Ranks,
+    ) -> Trained | None:
+        """Train on this rank; the first has the result."""
         if threads < 1:
             raise ConfigError(f"threads must be at least 1, got {threads}.")
-        valid, notes = valid_for(data, self.model)
-        if notes:
-            warnings.warn(" ".join(notes), stacklevel=3)
-        validate = self.training.selection == "validation"
-        split = with_fitting_masks(valid, validate=validate, seed=self.seed)
+        version = software_versions()["gaug"]
+        ranks.check_same("settings", f"{self!r} with seed {self.seed} in gaug {version}")
+        graph = shared_graph(self._valid(data, tell=ranks.is_first), ranks)
         if self.training.batch_size == "auto":
             raise ConfigError(
                 "batch_size=auto is decided by 'gaug train', 'gaug fit' and gaug.evaluate. Give fit"
                 " a number."
             )
-        task = Task.of(split).to(str(data.edge_index.device))
+        task = dataclasses.replace(Task.of(graph), ranks=ranks).to(str(data.edge_index.device))
         info.check(task.adjacency.num_nodes, task.num_classes, task.in_features)
         method = copy.copy(self)
         method.config = cast("C", self.config.resolved(task.adjacency.num_nodes))
-        checkpoint = None if saving is None else self._checkpoint(task, split, threads, saving)
-        needed = self._check_memory(task, method.config)
+        checkpoint = None
+        if saving is not None and ranks.is_first:
+            checkpoint = self._checkpoint(task, graph, threads, saving)
+        needed = ranks.of_first(lambda: self._check_memory(task, method.config))
         words = preparing(getattr(method.config, "title", method.config.name))
 
         def on_share(share: float) -> None:
@@ -202,12 +219,25 @@ class Method(Augmentation, Generic[C, K]):
                 threads=threads,
                 on_share=on_share,
             )
+            if not ranks.is_first:
+                runs.train_along(0)
+                return None
             result = runs.train(0, on_progress=on_progress, checkpoint=checkpoint)
         if checkpoint is not None:
             checkpoint.remove()
         if result.warning:
             warnings.warn(result.warning, stacklevel=3)
-        return Trained(task, method, result, summary_of(valid, task, result, info, self.seed))
+        return Trained(task, method, result, summary_of(graph, task, result, info, self.seed))
+
+    def _valid(self, data: Data, *, tell: bool) -> Data:
+        """The graph in valid form, with all masks."""
+        if isinstance(data, MappedGraph):
+            return data
+        valid, notes = valid_for(data, self.model)
+        if notes and tell:
+            warnings.warn(" ".join(notes), stacklevel=4)
+        validate = self.training.selection == "validation"
+        return with_fitting_masks(valid, validate=validate, seed=self.seed)
 
     def _check_memory(self, task: Task, config: MethodConfig) -> int:
         """Raise if a fit does not fit into memory; returns the bytes that it takes, about."""
@@ -226,10 +256,10 @@ class Method(Augmentation, Generic[C, K]):
         return memory.peak
 
     def _checkpoint(
-        self, task: Task, split: Data, threads: int, saving: tuple[Path, float]
+        self, task: Task, graph: Data, threads: int, saving: tuple[Path, float]
     ) -> Checkpoint:
         """The checkpoint of a fit, which belongs to its graph, split, settings and code."""
-        digest = hashlib.sha256(graph_hash(split).encode())
+        digest = hashlib.sha256(graph_hash(graph).encode())
         for nodes in (task.train, task.val):
             digest.update(nodes.cpu().numpy().tobytes())
         own = self.is_custom or type(self).__module__.partition(".")[0] != "gaug"

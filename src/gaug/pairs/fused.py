@@ -69,6 +69,14 @@ def multiply_by_slopes(
     _slopes(values, p, first, second, _U(first_column), per_temperature, on_diagonal)
 
 
+def pair_noise(keys: Array, pairs: Array) -> Array:
+    """See `gaug.pairs.noise.pair_noise`."""
+    first, second = keys.view(np.uint32)
+    numbers = np.empty(pairs.shape[1], np.float32)
+    _noise_of(first, second, pairs[0], pairs[1], numbers)
+    return numbers
+
+
 def _cast(convert: str, source: Any, target: Any) -> Any:
     """A conversion that Numba lacks: of a number's bits, or without a range check."""
 
@@ -129,6 +137,13 @@ def _noise(first_key: Any, second_key: Any, column: Any) -> Any:
     """The same numbers as `gaug.pairs.noise`, to the bit."""
     bits = _mix(_U(_mix(_U(column ^ first_key)) + second_key))
     return (_float(_I(bits & _U(0x7FFFFF))) + _F(0.5)) * _F(2.0**-23)
+
+
+@compiled(fastmath=EXACT)
+def _noise_of(first_keys: Any, second_keys: Any, row: Any, column: Any, numbers: Any) -> None:
+    for k in range(numbers.size):
+        i = row[k]
+        numbers[k] = _noise(first_keys[i], second_keys[i], _U(column[k]))
 
 
 @compiled(fastmath=FAST)

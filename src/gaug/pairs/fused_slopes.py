@@ -47,6 +47,31 @@ def _multiply(values: Any, p: Any, undrawn: Any, drawn: Any) -> None:
         values[k] *= _mean_slope(p[k], False, undrawn, drawn)
 
 
+@compiled(fastmath=FAST)
+def clear_entries(
+    tile: Any, first_row: int, first_place: int, place: Any, crow: Any, col: Any
+) -> None:
+    """See `gaug.pairs.random_columns.RandomColumns.clear_entries`.
+
+    Args:
+        tile: The tile.
+        first_row: Its first row.
+        first_place: Place of its first column in the random order of the nodes.
+        place: Place of each node in that order.
+        crow: Where each row begins among the entries.
+        col: Column of each entry.
+    """
+    for row in range(tile.shape[0]):
+        node = first_row + row
+        for entry in range(crow[node], crow[node + 1] + 1):
+            other = col[entry] if entry < crow[node + 1] else node
+            at = place[other] - first_place
+            if at < 0:
+                at += place.size
+            if at < tile.shape[1]:
+                tile[row, at] = _F(0)
+
+
 @njit(inline="always", fastmath=FAST)
 def _dot(left: Any, right: Any) -> Any:
     total = _F(0)

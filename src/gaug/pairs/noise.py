@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gaug.graph.compiling import compiled_form
 from gaug.pairs.hashing import GOLDEN, mix
 
 # Chris Wellons' "lowbias32" mixing of 32 bits (hash-prospector, public domain).
@@ -45,6 +46,9 @@ def pair_noise(keys: Tensor, pairs: Tensor) -> Tensor:
     >>> bool(pair_noise(keys, torch.tensor([[1], [4]])) == row_noise(keys, 0, 5)[1, 4])
     True
     """
+    form = compiled_form("gaug.pairs.fused") if pairs.device.type == "cpu" else None
+    if form is not None:
+        return torch.from_numpy(form.pair_noise(keys.numpy(), pairs.numpy()))
     first, second = keys[:, pairs[0]]
     return _noise(first, second, pairs[1].int())
 

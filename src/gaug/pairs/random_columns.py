@@ -16,6 +16,7 @@ from torch import Tensor
 
 from gaug.graph.sparse import Pattern
 from gaug.pairs.sharing import share_out
+from gaug.pairs.tile_work import compiled_form
 
 #: Rows that share their columns. With fewer, sums over all rows vary less: columns are more varied.
 BAND = 128
@@ -91,6 +92,24 @@ class RandomColumns:
         """The result of each thread for its bands (see `share_out`)."""
         count = -(-self.num_nodes // self.side)
         return share_out(work, self.bands, count, self.order.device)
+
+    def clear_entries(self, tile: Tensor, band: Band, pattern: Pattern) -> None:
+        """Set a band's tile to 0 in place at the entries of a pattern and on the diagonal.
+
+        Args:
+            tile: A number for each row and column of the band.  [r, k]
+            band: The band.
+            pattern: The pattern.
+        """
+        if compiled_form(tile) is None:
+            tile.view(-1)[self.entries(band, pattern)] = 0
+            return
+        from gaug.pairs import fused_slopes
+
+        listed = pattern.crow.numpy(), pattern.col.numpy()
+        fused_slopes.clear_entries(
+            tile.numpy(), band.rows.start, band.start, self.place.numpy(), *listed
+        )
 
     def entries(self, band: Band, pattern: Pattern) -> Tensor:
         """Flat positions in a band's tile of the entries of a pattern, and of the diagonal.  [n]"""

@@ -14,16 +14,17 @@ from gaug.report.change_tables import change_tables, listed_changes
 from gaug.report.graph_data import graph_data
 from gaug.report.page.charts import histogram, xy
 from gaug.report.page.document import Page, Section, facts, figure, paragraphs, tiles
-from gaug.report.page.html import Html, join, tag
-from gaug.report.page.tables import Cell, html_table, number
+from gaug.report.page.html import Html, counted, join, noun, tag
+from gaug.report.page.tables import html_table, number, signed
 
+# Words, factor and digits of each number.
 _NUMBERS = {
-    "edges": ("edges", 0),
-    "components": ("connected components", 0),
-    "isolated_nodes": ("nodes without an edge", 0),
-    "mean_degree": ("mean degree", 2),
-    "largest_degree": ("largest degree", 0),
-    "edge_homophily": ("share of edges within a class", 3),
+    "edges": ("edges", 1, 0),
+    "components": ("connected components", 1, 0),
+    "isolated_nodes": ("nodes without an edge", 1, 0),
+    "mean_degree": ("mean degree", 1, 2),
+    "largest_degree": ("largest degree", 1, 0),
+    "edge_homophily": ("edges within a class, %", 100, 1),
 }
 
 
@@ -82,8 +83,9 @@ def augmentation_page(
     ]
     lead = join(
         [
-            f"GAug-M added {added:,} and removed {removed:,} of {done.edges.size(1):,} edges"
-            f" of a graph with {int(done.graph.data.num_nodes):,} nodes. ",
+            f"GAug-M added {counted(added, 'edge')} to a graph with"
+            f" {counted(int(done.graph.data.num_nodes), 'node')}, and removed {removed:,} of its"
+            f" {counted(done.edges.size(1), 'edge')}. ",
             "Labels were not used; where there are some, they show how well the change fits them.",
         ]
     )
@@ -92,25 +94,23 @@ def augmentation_page(
         lead,
         sections,
         {"charts": charts, "graph": drawn["data"]},
-        ("layout", "neighborhood"),
+        ("layout", "graph", "drawing", "neighborhood"),
         command,
     )
 
 
 def _overview(summary: Mapping[str, Any]) -> Html:
     rows = []
-    for key, (words, digits) in _NUMBERS.items():
-        before, after = summary["before"].get(key), summary["after"].get(key)
+    for key, (words, factor, digits) in _NUMBERS.items():
+        values = [summary[when].get(key) for when in ("before", "after")]
+        before, after = (None if value is None else factor * value for value in values)
         if before is None and after is None:
             continue
         change = None if before is None or after is None else after - before
-        sign = "–" if change is None else f"{change:+,.{digits}f}" if change else "0"
-        rows.append(
-            [words, number(before, digits), number(after, digits), Cell(Html(sign), change)]
-        )
+        rows.append([words, number(before, digits), number(after, digits), signed(change, digits)])
     shown: list[tuple[object, str]] = [
-        (f"{summary['added']['edges']:,}", "edges added"),
-        (f"{summary['removed']['edges']:,}", "edges removed"),
+        (f"{summary[kind]['edges']:,}", f"{noun(summary[kind]['edges'], 'edge')} {kind}")
+        for kind in ("added", "removed")
     ]
     for kind in ("added", "removed"):
         share = summary[kind]["intra_class_share"]
@@ -167,8 +167,8 @@ def _canvas() -> Html:
         [
             paragraphs(
                 "Type a node's id, or click a node, to see what surrounds it. Drag to move, use"
-                " + and − to zoom; with the drawing in focus, the arrow keys and the wheel work,"
-                " too."
+                " + and − to zoom. Once you have clicked or tapped the drawing, the arrow keys, the"
+                " wheel and two fingers work, too."
             ),
             tag("div", id="neighborhood"),
         ]
@@ -180,7 +180,7 @@ def _made(made_by: Mapping[str, Any]) -> Html:
     if "graph" in made_by:
         rows.append(("graph", cut(str(made_by["graph"]))))
     settings = made_by.get("settings") or {}
-    rows += [(name, str(value)) for name, value in settings.items()]
+    rows += [(name, str(value)) for name, value in settings.items() if value is not None]
     for predictor, values in (made_by.get("predictors") or {}).items():
         text = ", ".join(f"{name}={value}" for name, value in values.items())
         rows.append((f"predictor {predictor}", text or "no settings"))

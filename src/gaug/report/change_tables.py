@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from torch import Tensor
@@ -50,22 +51,27 @@ def change_tables(
         return paragraphs("Nothing was changed.")
     parts = [
         paragraphs(
-            "Each change with its score and its place in the order, the neighbors that both nodes"
-            " have in the original graph, and the features that contribute most to their"
+            "Each change with its score and rank, the number of neighbors that both nodes have in"
+            " the original graph, and the features that contribute most to their cosine"
             " similarity, with the number of nodes that have them."
         )
     ]
     for title, rows in listed.items():
-        header = ["node", "node", "score", "place", "common neighbors", "similarity", "both have"]
+        header = ["node", "node", "score", "rank", "common neighbors", "similarity", "both have"]
         if done.graph.data.y is not None:
             header.append("classes")
-        body = [_row(pair, reasons, numbers, len(header) == 8) for pair, reasons in rows]
+        digits = _digits([reasons.score or 0.0 for _, reasons in rows])
+        body = [_row(pair, reasons, numbers, len(header) == 8, digits) for pair, reasons in rows]
         parts.append(html_table(title, header, body, numeric=(2, 3, 4, 5)))
     return join(parts)
 
 
 def _row(
-    pair: tuple[int, int], reasons: PairReasons, numbers: Mapping[int, int], classes: bool
+    pair: tuple[int, int],
+    reasons: PairReasons,
+    numbers: Mapping[int, int],
+    classes: bool,
+    digits: int,
 ) -> list[object]:
     names = [reasons.source, reasons.target]
     row: list[object] = [
@@ -76,7 +82,7 @@ def _row(
     shared = ", ".join(f"{cut(one.name, 30)} ({one.nodes:,})" for one in reasons.shared)
     similarity = reasons.similarity
     row += [
-        Cell(Html(f"{score:.4g}"), score),
+        number(score, digits),
         Cell(Html(f"{reasons.rank:,}"), float(reasons.rank or 0)),
         Cell(Html(f"{reasons.num_common:,}"), float(reasons.num_common)),
         number(similarity, 2),
@@ -86,6 +92,12 @@ def _row(
         first, second = (cut(name, 30) if name else "unknown" for name in reasons.classes)
         row.append(f"both {first}" if first == second else f"{first} and {second}")
     return row
+
+
+def _digits(scores: Sequence[float]) -> int:
+    """Decimals that leave the largest score four digits."""
+    largest = max(map(abs, scores), default=0.0)
+    return 3 if largest == 0.0 else min(8, max(0, 3 - math.floor(math.log10(largest))))
 
 
 def _node(name: str, place: int | None) -> Html:

@@ -15,8 +15,8 @@ from gaug.inspection.augmentation import Augmentation
 MOST_NODES, MOST_EDGES = 20_000, 300_000
 # Names are cut at this many characters.
 _LONGEST = 200
-# A node with more neighbors is not the one to begin with.
-_READABLE = 25
+# A node with more around it within two steps is not the one to begin with.
+_READABLE = 150
 
 
 def graph_data(done: Augmentation, pairs: Sequence[tuple[int, int]]) -> dict[str, Any]:
@@ -95,10 +95,13 @@ def _surroundings(ends: np.ndarray, num_nodes: int, start: np.ndarray) -> np.nda
 
 
 def _start(ends: np.ndarray, states: np.ndarray, count: int) -> int:
-    """A node to begin with: most added and removed edges at once, but not too many neighbors."""
+    """A node to begin with: most added and removed edges at once, but not too much around it."""
     added, removed, every = (
         np.bincount(ends[:, which].ravel(), minlength=count)
         for which in (states == 1, states == 2, states >= 0)
     )
-    readable = every <= _READABLE
+    # The neighbors' neighbors, those that two of them share counted twice.
+    around = every + np.bincount(ends[0], every[ends[1]], count)
+    around += np.bincount(ends[1], every[ends[0]], count)
+    readable = around <= _READABLE
     return int(np.lexsort((every, added + removed, np.minimum(added, removed), readable))[-1])

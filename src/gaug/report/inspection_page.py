@@ -11,7 +11,7 @@ from gaug.drawing.names import cut
 from gaug.inspection.inspect import SOURCES, Inspection
 from gaug.report.page.charts import rows, xy
 from gaug.report.page.document import Page, Section, facts, figure, paragraphs, tiles
-from gaug.report.page.html import Html, join, tag
+from gaug.report.page.html import Html, counted, join, tag
 
 # More classes do not fit into a chart.
 _MOST_CLASSES = 20
@@ -98,9 +98,6 @@ def _classes(found: Inspection) -> dict[str, Any]:
     assert found.labels is not None
     ordered = sorted(found.labels.counts.items(), key=lambda item: -item[1])
     bars = [_bar(cut(name, 34), count, "c1") for name, count in ordered[:_MOST_CLASSES]]
-    others = ordered[_MOST_CLASSES:]
-    if others:
-        bars.append(_bar(f"{len(others):,} others", sum(count for _, count in others), "other"))
     if found.labels.unlabeled:
         bars.append(_bar("no label", found.labels.unlabeled, "other"))
     return rows(bars, {"title": "nodes", "low": 0})
@@ -114,8 +111,8 @@ def _labels(found: Inspection) -> Html:
     assert found.labels is not None
     labels, homophily = found.labels, found.homophily
     words = [
-        f"{labels.labeled:,} of {found.shape.nodes:,} nodes have a label, of"
-        f" {len(labels.counts):,} classes."
+        f"{labels.labeled:,} of {counted(found.shape.nodes, 'node')} have a label, of"
+        f" {counted(len(labels.counts), 'class')}."
     ]
     if homophily is not None:
         among = "training and validation" if found.split is not None else "labeled"
@@ -123,7 +120,10 @@ def _labels(found: Inspection) -> Html:
             f"{homophily.share:.0%} of the {homophily.num_edges:,} edges between {among} nodes are"
             f" within a class; {homophily.by_chance:.0%} would be by chance."
         )
-    chart = figure("classes", "Nodes of each class", "Bar chart of the nodes of each class.")
+    caption = "Nodes of each class"
+    if len(labels.counts) > _MOST_CLASSES:
+        caption = f"Nodes of the {_MOST_CLASSES} largest of {len(labels.counts):,} classes"
+    chart = figure("classes", caption, f"Bar chart: {caption.lower()}.")
     return join([paragraphs(*words), chart])
 
 
@@ -141,7 +141,7 @@ def _evidence(found: Inspection) -> dict[str, Any]:
                 "color": "other" if name == "guess" else "c2",
             }
         )
-    return rows(lines, {"title": "validation micro-F1, %"})
+    return rows(lines, {"title": "validation micro-F1, %", "score": True})
 
 
 def _evidence_words(found: Inspection) -> str:

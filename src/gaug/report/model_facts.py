@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.stats import binomtest
 from torch import Tensor
 
 from gaug.classifier.base import NodeClassifier
@@ -16,9 +17,12 @@ from gaug.data.loaded import LoadedGraph
 from gaug.data.splits import Split
 from gaug.drawing.names import cut
 from gaug.graph.homophily import measure_homophily
+from gaug.report.page.html import Html, counted, escape, join, tag
 
 # Fewer nodes than this say little about a class.
 _FEW_NODES = 20
+# Fewer test nodes than this leave a score largely to chance.
+_FEW_TO_TEST = 100
 _MOST_NAMED = 8
 _BADLY_CALIBRATED = 0.1
 
@@ -53,26 +57,38 @@ class FittedModel:
         return part, nodes.numpy()
 
 
-def intended_use(summary: FitSummary, folder: str) -> list[str]:
+def intended_use(summary: FitSummary, folder: str) -> list[Html]:
     """What the classifier can be used for."""
     names = [cut(name, 40) for name in summary.class_names]
-    listed = ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
+    listed = ", ".join(names[:_MOST_NAMED]) + (" and others" if len(names) > _MOST_NAMED else "")
     how = "any number of" if summary.multilabel else "exactly one of"
+    command = tag("code", f"gaug predict {cut(folder)} GRAPH")
     return [
-        f"It gives every node {how} {summary.num_classes:,} classes: {listed}.",
-        f"It takes the graph of its fit, or another one, also with new nodes, whose nodes have the"
-        f" same {summary.in_features:,} features: gaug predict {cut(folder)} GRAPH.",
-        "It is not meant for graphs with other features or classes: a node of an unknown kind gets"
-        " one of the known classes, too.",
+        escape(f"It gives every node {how} {counted(summary.num_classes, 'class')}: {listed}."),
+        join(
+            [
+                "It predicts on the graph it was fitted to, on the same graph with new nodes, and"
+                f" on others with the same {counted(summary.in_features, 'feature')}: ",
+                command,
+                ".",
+            ]
+        ),
+        escape(
+            "It is not meant for graphs with other features or classes: a node of an unknown kind"
+            " gets one of the known classes, too."
+        ),
     ]
 
 
-def caveats(fitted: FittedModel, calibration_error: float | None = None) -> list[str]:
+def caveats(
+    fitted: FittedModel, calibration_error: float | None = None, never_predicted: int = 0
+) -> list[str]:
     """What to know before relying on the classifier.
 
     Args:
         fitted: The classifier and its graph.
         calibration_error: Mean distance of its confidence from its accuracy, if known.
+        never_predicted: Number of classes that no held-out node is predicted to have.
     """
     summary, split = fitted.classifier.summary, fitted.split
     found = [] if summary.warning is None else [summary.warning]
@@ -80,15 +96,12 @@ def caveats(fitted: FittedModel, calibration_error: float | None = None) -> list
         found.append(
             "There were no test nodes, so no score comes from nodes that had no part in the fit."
         )
-    elif split.test.numel() < 100:
-        found.append(
-            f"The test score comes from {split.test.numel():,} nodes: by chance alone it varies by"
-            f" about {_chance(summary.test_score, split.test.numel()):.0f} points."
-        )
+    elif split.test.numel() < _FEW_TO_TEST:
+        found.append(_few_test_nodes(summary, split.test.numel()))
     if split.val.numel():
         found.append(
-            f"The epoch was chosen on {split.val.numel():,} validation nodes, so the validation"
-            " score is a little too good."
+            f"The epoch was chosen on {counted(split.val.numel(), 'validation node')}, so the"
+            " validation score tends to be too high."
         )
     else:
         found.append("There were no validation nodes: the last epoch was used.")
@@ -98,15 +111,29 @@ def caveats(fitted: FittedModel, calibration_error: float | None = None) -> list
             f"Its probabilities are off by {100 * calibration_error:.0f} points on average: use"
             " them to compare nodes, not as probabilities."
         )
+    if never_predicted:
+        found.append(
+            f"Of {counted(summary.num_classes, 'class')}, {never_predicted:,} that"
+            f" {fitted.held_out[0]} nodes have {'was' if never_predicted == 1 else 'were'} never"
+            " predicted there."
+        )
     found += _classes(fitted)
     found += _edges(fitted)
     return found
 
 
-def _chance(score: float, nodes: int) -> float:
-    """Standard error of a share in percent."""
-    share = score / 100
-    return float(100 * np.sqrt(max(share * (1 - share), 1e-9) / nodes))
+def _few_test_nodes(summary: FitSummary, nodes: int) -> str:
+    """How far a score from few nodes may be off."""
+    assert summary.test_score is not None
+    told = f"The test score comes from {counted(nodes, 'node')}"
+    if summary.multilabel:  # its score is no share of nodes
+        return f"{told}, so chance has a large part in it."
+    right = round(summary.test_score / 100 * nodes)
+    low, high = binomtest(right, nodes).proportion_ci(0.95, "wilson")
+    return (
+        f"{told}: on many nodes like them it could be anything from {100 * low:.0f} to"
+        f" {100 * high:.0f} % (95 % confidence interval of Wilson)."
+    )
 
 
 def _classes(fitted: FittedModel) -> list[str]:
@@ -123,9 +150,10 @@ def _classes(fitted: FittedModel) -> list[str]:
     found = []
     if few:
         listed = ", ".join(cut(name, 40) for name in few[:_MOST_NAMED])
-        more = ", …" if len(few) > _MOST_NAMED else ""
+        more = " and others" if len(few) > _MOST_NAMED else ""
         found.append(
-            f"{len(few):,} of {len(names):,} classes have fewer than {_FEW_NODES} training nodes:"
+            f"{len(few):,} of {counted(len(names), 'class')}"
+            f" {'has' if len(few) == 1 else 'have'} fewer than {_FEW_NODES} training nodes:"
             f" {listed}{more}."
         )
     if counts and min(counts) > 0 and max(counts) >= 10 * min(counts):
@@ -142,7 +170,11 @@ def _edges(fitted: FittedModel) -> list[str]:
     found = []
     lonely = int((degree == 0).sum())
     if lonely:
-        found.append(f"{lonely:,} nodes have no edge: they are classified by their features alone.")
+        they = "it is" if lonely == 1 else "they are"
+        has = "has" if lonely == 1 else "have"
+        found.append(
+            f"{counted(lonely, 'node')} {has} no edge: {they} classified by features alone."
+        )
     if data.y is not None and data.y.dim() == 1:
         known = torch.full_like(data.y, -1)
         for nodes in (fitted.split.train, fitted.split.val):

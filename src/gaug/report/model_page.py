@@ -31,6 +31,7 @@ def model_page(fitted: FittedModel, command: str | None = None) -> Page:
     title = model.config.title if isinstance(model.config, ModelConfig) else cut(model.name)
     if method.name != "none":
         title += f" with {method.title}"
+    title += f" for {cut(fitted.graph.name)}"
     shown: list[tuple[object, str]] = [
         (f"{score:.1f}", f"{part} micro-F1, %")
         for part, score in (("test", summary.test_score), ("validation", summary.val_score))
@@ -47,7 +48,13 @@ def model_page(fitted: FittedModel, command: str | None = None) -> Page:
         Section(
             "caveats",
             "Caveats",
-            _listed(caveats(fitted, None if judged is None else judged.calibration.error)),
+            _listed(
+                caveats(
+                    fitted,
+                    None if judged is None else judged.calibration.error,
+                    0 if judged is None else judged.never_predicted,
+                )
+            ),
         ),
     ]
     if judged is not None:
@@ -67,36 +74,51 @@ def _listed(sentences: Sequence[str]) -> Html:
 
 def _uncertain(fitted: FittedModel) -> Html:
     probabilities = fitted.probabilities.cpu().double().numpy()
-    names, ids = fitted.classifier.class_names, fitted.graph.ids
-    trained = np.zeros(len(probabilities), dtype=bool)
-    trained[fitted.split.train.numpy()] = True
     if fitted.classifier.summary.multilabel:
-        margin = np.abs(probabilities - 0.5).min(axis=1)
-    else:
-        ordered = np.sort(probabilities, axis=1)
-        margin = ordered[:, -1] - (ordered[:, -2] if ordered.shape[1] > 1 else 0)
-    order = [node for node in np.argsort(margin, kind="stable") if not trained[node]]
+        return _nearest_to_a_half(fitted, probabilities)
+    names, ids = fitted.classifier.class_names, fitted.graph.ids
+    ordered = np.sort(probabilities, axis=1)
+    margin = ordered[:, -1] - (ordered[:, -2] if ordered.shape[1] > 1 else 0)
     rows = []
-    for node in order[:_LEAST_CERTAIN]:
+    for node in _least(fitted, margin):
         best = np.argsort(-probabilities[node], kind="stable")[:2]
-        row: list[object] = [cut(ids[int(node)])]
+        row: list[object] = [cut(ids[node])]
         for place in best:
             row += [cut(names[place], 40), number(100 * probabilities[node, place], 1)]
-        rows.append([*row, *[""] * (5 - len(row)), _truth(fitted, int(node))])
-    header = ["node", "most likely", "%", "then", "%", "truth"]
+        rows.append([*row, *[""] * (5 - len(row)), _truth(fitted, node)])
+    header = ["node", "most likely", "probability, %", "then", "probability, %", "truth"]
     caption = (
         "Nodes that did not train, with the smallest distance between the two likeliest classes"
     )
     return html_table(caption, header, rows, numeric=(2, 4)) if rows else paragraphs("None.")
 
 
+def _nearest_to_a_half(fitted: FittedModel, probabilities: np.ndarray) -> Html:
+    """The least certain nodes where a node may have several classes."""
+    names, ids, y = fitted.classifier.class_names, fitted.graph.ids, fitted.graph.data.y
+    margin = np.abs(probabilities - 0.5)
+    rows: list[list[object]] = []
+    for node in _least(fitted, margin.min(axis=1)):
+        place = int(margin[node].argmin())
+        truth = "–" if y is None else "has it" if int(y[node, place]) else "does not"
+        percent = number(100 * probabilities[node, place], 1)
+        rows.append([cut(ids[node]), cut(names[place], 40), percent, truth])
+    header = ["node", "class", "probability, %", "truth"]
+    caption = "Nodes that did not train, with the class whose probability is nearest to one half"
+    return html_table(caption, header, rows) if rows else paragraphs("None.")
+
+
+def _least(fitted: FittedModel, margin: np.ndarray) -> list[int]:
+    """The nodes with the smallest margins that did not train."""
+    margin = margin.copy()
+    margin[fitted.split.train.numpy()] = np.inf
+    order = np.argsort(margin, kind="stable")[:_LEAST_CERTAIN]
+    return [int(node) for node in order if np.isfinite(margin[node])]
+
+
 def _truth(fitted: FittedModel, node: int) -> str:
     y, names = fitted.graph.data.y, fitted.classifier.class_names
-    if y is None:
-        return "–"
-    if y.dim() == 2:
-        return cut(", ".join(names[c] for c in y[node].nonzero().flatten().tolist())) or "–"
-    return cut(names[int(y[node])], 40) if int(y[node]) >= 0 else "–"
+    return "–" if y is None or int(y[node]) < 0 else cut(names[int(y[node])], 40)
 
 
 def _training(fitted: FittedModel) -> Html:
@@ -111,7 +133,7 @@ def _training(fitted: FittedModel) -> Html:
             f" {split.val.numel():,} for validation, {split.test.numel():,} for testing",
         ),
         ("epochs", f"{summary.epochs:,}, of which epoch {summary.best_epoch:,} was chosen"),
-        ("time", f"{fitted.seconds:,.1f} s"),
+        ("time to fit", f"{fitted.seconds:,.1f} s"),
         ("seed", summary.seed),
     ]
     for group in ("model", "method", "training"):

@@ -35,6 +35,11 @@ class Judged:
     predicted: np.ndarray
     calibration: Calibration
 
+    @property
+    def never_predicted(self) -> int:
+        """Number of classes that some of these nodes have and none is predicted to have."""
+        return int((self.truth.any(axis=0) & ~self.predicted.any(axis=0)).sum())
+
 
 def judge(fitted: FittedModel) -> Judged | None:
     """Compare predictions with the truth; None without held-out nodes."""
@@ -97,6 +102,7 @@ def score_section(fitted: FittedModel, judged: Judged, charts: dict[str, Any]) -
                 "name": "this model",
                 "kind": "line",
                 "color": "c0",
+                "dots": found.count,
                 "x": [round(value, 4) for value in found.confidence],
                 "y": [round(value, 4) for value in found.accuracy],
                 "labels": [
@@ -113,8 +119,10 @@ def score_section(fitted: FittedModel, judged: Judged, charts: dict[str, Any]) -
         figure(
             "calibration",
             f"Of the predictions with confidence p, the share p should be right; the mean distance"
-            f" from that (expected calibration error) is {100 * found.error:.1f} points.",
+            f" from that (expected calibration error) is {100 * found.error:.1f} points. The larger"
+            " a point, the more predictions.",
             f"Accuracy by confidence; expected calibration error {100 * found.error:.1f} points.",
+            square=True,
         )
     )
     return join(parts)
@@ -140,7 +148,7 @@ def _matrix(counts: np.ndarray, names: Sequence[str]) -> Html:
         body.append(tag("tr", tag("th", name, scope="row"), *cells))
     table = tag(
         "table",
-        tag("caption", "Confusion matrix: nodes by true class (rows) and predicted one (columns)"),
+        tag("caption", "Confusion matrix: true classes in rows, predicted ones in columns"),
         tag("thead", tag("tr", *head)),
         tag("tbody", *body),
         class_="matrix",

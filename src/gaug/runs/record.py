@@ -67,6 +67,22 @@ class RunRecord(Base):
     warning: Mapped[str | None] = mapped_column(String(500))
 
 
+class ChoiceRecord(Base):
+    """The outcome of a choice that was limited in time, and so cannot be found again from its runs.
+
+    Attributes:
+        identity: Fingerprint of what was asked; see `gaug.studies.race_and_search`.
+        outcome: What was chosen, as plain values.
+    """
+
+    __tablename__ = "choices"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    created: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    identity: Mapped[str] = mapped_column(String(64), index=True)
+    outcome: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+
 def run_identity(
     *,
     graph_hash: str,

@@ -13,13 +13,13 @@ import sqlalchemy
 from sqlalchemy import Connection, Float, Integer, LargeBinary, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from gaug.runs.record import Base, RunRecord, run_identity
+from gaug.runs.record import Base, ChoiceRecord, RunRecord, run_identity
 
 if TYPE_CHECKING:
     from alembic.operations import Operations
 
 #: Version of the tables in `gaug.runs.record`.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 class SchemaVersion(Base):
@@ -72,6 +72,11 @@ def _keep_val_predictions(connection: Connection) -> None:
     _operations(connection).add_column("runs", column)
 
 
+def _keep_choices(connection: Connection) -> None:
+    """From 3 to 4: choices that were limited in time are recorded."""
+    Base.metadata.create_all(connection, [Base.metadata.tables[ChoiceRecord.__tablename__]])
+
+
 def _operations(connection: Connection) -> Operations:
     from alembic.migration import MigrationContext  # slow to import, and rarely needed
     from alembic.operations import Operations
@@ -92,4 +97,5 @@ def _respelled(value: Any) -> Any:
 STEPS: dict[int, Callable[[Connection], None]] = {
     1: _hide_test_scores,
     2: _keep_val_predictions,
+    3: _keep_choices,
 }

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session, defer
 
 from gaug.errors import StoreError, reason_of
-from gaug.runs.record import Base, RunRecord
+from gaug.runs.record import Base, ChoiceRecord, RunRecord
 from gaug.runs.schema import SCHEMA_VERSION, SchemaVersion, upgrade
 
 # How long to retry while other processes create the same tables, and the errors they cause.
@@ -116,6 +116,24 @@ class Store:
                     found[record.identity] = record
         return found
 
+    def newest_id(self) -> int:
+        """The id of the newest record; 0 if there is none."""
+        with self._guarded("read"), Session(self._engine) as session:
+            return session.scalar(select(sqlalchemy.func.max(RunRecord.id))) or 0
+
+    def find_choice(self, identity: str) -> dict[str, Any] | None:
+        """The newest outcome of a choice; None if it was not made yet."""
+        query = select(ChoiceRecord.outcome).where(ChoiceRecord.identity == identity)
+        with self._guarded("read"), Session(self._engine) as session:
+            return session.scalar(query.order_by(ChoiceRecord.id.desc()).limit(1))
+
+    def add_choice(self, identity: str, outcome: dict[str, Any]) -> None:
+        """Record the outcome of a choice."""
+        made = datetime.now(timezone.utc)
+        record = ChoiceRecord(identity=identity, outcome=outcome, created=made)
+        with self._guarded("written"), Session(self._engine) as session, session.begin():
+            session.add(record)
+
     def mean_seconds(self) -> dict[tuple[str, str, str], float]:
         """The mean time of a run, by graph, model and method."""
         kind = (RunRecord.graph, RunRecord.model, RunRecord.method)
@@ -185,15 +203,16 @@ class Store:
             raise StoreError(
                 f"The database {self.url} holds tables of something else.", topic="store"
             )
-        if not set(Base.metadata.tables) <= tables:
+        if not tables:
             # First the table that identifies a store, in case another process looks meanwhile.
             Base.metadata.create_all(
                 self._engine, [Base.metadata.tables[SchemaVersion.__tablename__]]
             )
-            Base.metadata.create_all(self._engine)
-        with Session(self._engine) as session, session.begin():
+        with Session(self._engine) as session:
             version = session.scalar(select(SchemaVersion.version))
-            if version is None:
+        if version is None:  # new; older ones get new tables by the steps below
+            Base.metadata.create_all(self._engine)
+            with Session(self._engine) as session, session.begin():
                 session.add(SchemaVersion(version=SCHEMA_VERSION))
         if version is not None and version > SCHEMA_VERSION:
             raise StoreError(

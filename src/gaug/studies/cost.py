@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from gaug.choosing.grid import count_trials
 from gaug.runs.cost import estimated_seconds
+from gaug.studies.chooser import Effort
 from gaug.studies.study import Cell, CellResult
 
 #: A cell whose run takes longer than this gets fewer runs.
@@ -17,19 +16,6 @@ SLOW_RUNS = 10
 KnownSeconds = Mapping[tuple[str, str, str], float]
 
 
-@dataclass(frozen=True)
-class Remaining:
-    """What is missing of a cell.
-
-    Attributes:
-        runs: Runs, including those of a search.
-        seconds: What they would take, one after the other.
-    """
-
-    runs: int = 0
-    seconds: float = 0.0
-
-
 def seconds_per_run(cell: Cell, known: KnownSeconds) -> float:
     """What a run of a cell takes: as on record, or else an estimate."""
     graph = getattr(cell.plan.graph, "name", "a graph in memory")
@@ -38,7 +24,7 @@ def seconds_per_run(cell: Cell, known: KnownSeconds) -> float:
 
 
 def cell_seconds(cell: Cell, known: KnownSeconds, trial_runs: int) -> float:
-    """What all runs of a cell take, with those of its search.
+    """What all runs of a cell take, with the choice of its settings.
 
     Args:
         cell: The cell.
@@ -46,10 +32,10 @@ def cell_seconds(cell: Cell, known: KnownSeconds, trial_runs: int) -> float:
         trial_runs: Runs of each setting that a search tries.
     """
     seconds = seconds_per_run(cell, known)
-    return seconds * (wanted_runs(cell, seconds) + _search_runs(cell, trial_runs))
+    return seconds * wanted_runs(cell, seconds) + _choosing(cell, seconds, trial_runs).seconds
 
 
-def remaining(result: CellResult, known: KnownSeconds, trial_runs: int) -> Remaining:
+def remaining(result: CellResult, known: KnownSeconds, trial_runs: int) -> Effort:
     """What is missing of a cell that was run as far as there was time.
 
     Args:
@@ -59,13 +45,12 @@ def remaining(result: CellResult, known: KnownSeconds, trial_runs: int) -> Remai
     """
     cell = result.cell
     if result.failure is None:
-        return Remaining()
+        return Effort()
     times = [record.seconds for record in result.records]
     seconds = sum(times) / len(times) if times else seconds_per_run(cell, known)
     missing = max(0, wanted_runs(cell, seconds) - len(result.records))
-    if not result.trials:
-        missing += _search_runs(cell, trial_runs)
-    return Remaining(missing, missing * seconds)
+    choosing = Effort() if result.chosen else _choosing(cell, seconds, trial_runs)
+    return Effort(missing + choosing.runs, missing * seconds + choosing.seconds)
 
 
 def wanted_runs(cell: Cell, seconds: float) -> int:
@@ -73,8 +58,8 @@ def wanted_runs(cell: Cell, seconds: float) -> int:
     return min(len(cell.runs), SLOW_RUNS) if seconds > SLOW_RUN_SECONDS else len(cell.runs)
 
 
-def _search_runs(cell: Cell, trial_runs: int) -> int:
-    return count_trials(cell.stages) * min(trial_runs, len(cell.runs))
+def _choosing(cell: Cell, seconds: float, trial_runs: int) -> Effort:
+    return cell.chooser.effort(seconds, min(trial_runs, len(cell.runs)))
 
 
 def duration(seconds: float) -> str:

@@ -1,8 +1,8 @@
 """The engine of all studies: runs what the store lacks, and continues when a cell fails.
 
 Recorded runs are reused first. Then each cell is run once to measure the cost of a run, and then as
-often as required, cheap cells first. If the settings of a cell are open, a search on validation
-nodes chooses them first. A failed cell is marked, and the others continue.
+often as required, cheap cells first. If settings of a cell are open, its chooser decides them
+first, on validation nodes. A failed cell is marked, and the others continue.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Sequence
 
 from gaug.choosing.engine import TrialRunner
-from gaug.choosing.grid import StagedGrid, count_trials
 from gaug.choosing.limits import TRIAL_RUNS
 from gaug.errors import GaugError
 from gaug.runs.execute import execute_all
@@ -24,6 +23,7 @@ from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
+from gaug.studies.chooser import Chosen, Given
 from gaug.studies.cost import seconds_per_run, wanted_runs
 from gaug.studies.study import Cell, CellResult
 
@@ -48,7 +48,7 @@ def run_cells(
         store: Where runs are looked up and recorded.
         graphs: Where graphs come from.
         executor: Where to run; by default in this process.
-        trial_runs: Runs of each setting in a search.
+        trial_runs: Runs of each setting that is tried.
         time_budget: Seconds after which no new run starts; finished runs are returned.
         on_work: Called regularly with the amount of work done.
     """
@@ -75,23 +75,23 @@ class _Work:
         self.executor = executor
         self.deadline = deadline
         self.trial_runs = trial_runs
-        self.found = {
-            cell.key: CellResult(cell, settings=cell.settings, trials=cell.trials) for cell in cells
-        }
+        self.found = {cell.key: CellResult(cell) for cell in cells}
         known = store.mean_seconds()
         self.seconds = {cell.key: seconds_per_run(cell, known) for cell in cells}
         self.runs_of = {cell.key: list(cell.runs) for cell in cells}
-        #: Number of finished runs, including those of trials.
+        #: Number of finished runs, and the finished share of the choice before them.
         self.done = dict.fromkeys(self.found, 0.0)
+        self.shares = dict.fromkeys(self.found, 0.0)
 
     def run(self, on_work: OnWork) -> None:
         self.on_work = on_work
         ordered = sorted(self.cells, key=lambda cell: self.seconds[cell.key])
+        given = [cell for cell in ordered if isinstance(cell.chooser, Given) and self._choose(cell)]
         with contextlib.suppress(_OutOfTimeError):
-            self._run_settled([cell for cell in ordered if not cell.stages])
-        # Also when the time is up: searches and runs on record are shown.
+            self._run_settled(given)
+        # Also when the time is up: choices and runs on record are shown.
         for cell in ordered:
-            if cell.stages and self._search(cell):
+            if not isinstance(cell.chooser, Given) and self._choose(cell):
                 with contextlib.suppress(_OutOfTimeError):
                     self._run_settled([cell])
 
@@ -108,26 +108,24 @@ class _Work:
             results.append(dataclasses.replace(found, records=records, failure=failure))
         return results
 
-    def _search(self, cell: Cell) -> bool:
-        """Choose the settings of a cell on validation nodes, and return whether there was time."""
-        grid = StagedGrid(cell.search_plan, cell.stages)
+    def _choose(self, cell: Cell) -> bool:
+        """Choose the open settings of a cell, and return whether there was time."""
         tried = self._runs_of_trials(cell)
         runner = TrialRunner(self.graphs, tried, self.executor, self.store, self.deadline)
 
-        def tell(done: float) -> None:
-            self.done[cell.key] = tried * done
+        def tell(share: float) -> None:
+            self.shares[cell.key] = share
             self._report()
 
         try:
-            proposed = runner.run_all(grid, tell)
+            chosen = cell.chooser.choose(cell.search_plan, runner, tell)
         except GaugError as error:
             self._fail(cell, error)
             return False
-        if len(proposed) > len(grid.trials):
-            return False  # some were given back
-        self.done[cell.key] = tried * count_trials(cell.stages)
-        settings = {**cell.settings, **grid.chosen}
-        self._change(cell, settings=settings, trials=len(grid.trials))
+        if chosen is None:
+            return False
+        self.shares[cell.key] = 1.0
+        self._change(cell, chosen=chosen)
         return True
 
     def _run_settled(self, cells: Sequence[Cell]) -> None:
@@ -144,8 +142,6 @@ class _Work:
 
     def _take_over(self, cell: Cell) -> None:
         """Add the recorded runs of a cell, regardless of the deadline."""
-        if self.found[cell.key].failure is not None:
-            return  # its search failed, so there are no settings
         plan = self._settled_plan(cell)
         try:
             placed = self.graphs.place(plan)
@@ -197,13 +193,10 @@ class _Work:
             results.close()
 
     def _settled_plan(self, cell: Cell) -> Plan:
-        settings = self.found[cell.key].settings
-        if not cell.stages:
-            return cell.plan
-        return cell.plan.with_settings([f"{name}={value}" for name, value in settings.items()])
+        return (self.found[cell.key].chosen or Chosen()).applied_to(cell.plan)
 
     def _runs_of_trials(self, cell: Cell) -> int:
-        """Runs of each setting in the search of a cell."""
+        """Runs of each setting that is tried for a cell."""
         return min(self.trial_runs, len(cell.runs))
 
     def _tell(self, under_way: float = 0.0) -> None:
@@ -216,10 +209,10 @@ class _Work:
         """Report progress, including the seconds of unfinished runs."""
         done, total = under_way, 0.0
         for cell in self.cells:
-            trials = count_trials(cell.stages) * self._runs_of_trials(cell)
-            planned = len(self.runs_of[cell.key]) + trials
-            done += self.seconds[cell.key] * min(self.done[cell.key], planned)
-            total += self.seconds[cell.key] * planned
+            seconds, planned = self.seconds[cell.key], len(self.runs_of[cell.key])
+            choosing = cell.chooser.effort(seconds, self._runs_of_trials(cell)).seconds
+            done += seconds * min(self.done[cell.key], planned) + choosing * self.shares[cell.key]
+            total += seconds * planned + choosing
         self.on_work(min(done, total), total)
 
     def _add(self, cell: Cell, record: RunRecord) -> None:
@@ -229,7 +222,7 @@ class _Work:
 
     def _fail(self, cell: Cell, error: GaugError) -> None:
         self._change(cell, failure=str(error))
-        self.done[cell.key] = math.inf  # nothing is left to do
+        self.done[cell.key], self.shares[cell.key] = math.inf, 1.0  # nothing is left to do
 
     def _change(self, cell: Cell, **changes: object) -> None:
         self.found[cell.key] = dataclasses.replace(self.found[cell.key], **changes)  # type: ignore[arg-type]

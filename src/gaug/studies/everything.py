@@ -17,6 +17,7 @@ from gaug.runs.executor import Executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.runs.store import Store
+from gaug.studies.chooser import Given
 from gaug.studies.cost import KnownSeconds, cell_seconds, duration, remaining
 from gaug.studies.engine import OnWork, run_cells
 from gaug.studies.scope import StudyOptions
@@ -64,7 +65,8 @@ def run_parts(
 ) -> list[list[CellResult]]:
     """Run what the store lacks, and return the cells of each part with their runs.
 
-    Cells of all parts are ordered by what they take. Cells with the same runs are run once.
+    Cells of all parts are ordered by what they take, those of studies that come last after all
+    others. Cells with the same runs are run once.
 
     Args:
         parts: The studies with their cells.
@@ -82,7 +84,11 @@ def run_parts(
     done = 0.0
     known = store.mean_seconds()
     total = sum(cell_seconds(cell, known, trial_runs) for cell in shared.values())
-    for tier in _tiers(list(shared.values()), known, trial_runs):
+    early = {_identity(cell) for part in parts if not part.study.comes_last for cell in part.cells}
+    groups = [[], []]  # type: list[list[Cell]]
+    for identity, cell in shared.items():
+        groups[identity not in early].append(cell)
+    for tier in (tier for group in groups for tier in _tiers(group, known, trial_runs)):
         seconds = sum(cell_seconds(cell, known, trial_runs) for cell in tier)
 
         def tell(part: float, whole: float, done: float = done, seconds: float = seconds) -> None:
@@ -192,9 +198,10 @@ def _own(cell: Cell, result: CellResult) -> CellResult:
         records=records,
         failure=None if len(records) == len(cell.runs) else result.failure,
     )
-    if cell.stages:
-        return own
-    return dataclasses.replace(own, settings=cell.settings, trials=cell.trials)
+    # Cells may share runs with given settings and tell otherwise where these come from.
+    if isinstance(cell.chooser, Given):
+        own = dataclasses.replace(own, chosen=cell.chooser.chosen)
+    return own
 
 
 def _identity(cell: Cell) -> tuple[Any, ...]:
@@ -202,7 +209,7 @@ def _identity(cell: Cell) -> tuple[Any, ...]:
     return (
         _plan_identity(cell.plan),
         _plan_identity(cell.search_plan),
-        repr(cell.stages),
+        "given" if isinstance(cell.chooser, Given) else repr(cell.chooser),
         cell.keep_history,
     )
 

@@ -39,6 +39,9 @@ REMOVE_FRACTION = 0.1
 _TRAINING = TrainingConfig(epochs=100, selection="last")
 _EDGES = "#555555"
 
+#: Name of its splits.
+SPLIT = "one node per class"
+
 Change = Callable[[torch.Generator], GraphChange]
 
 
@@ -177,9 +180,7 @@ def _one_node_per_class(data: Data, seed: int) -> Split:
         members = (data.y == label).nonzero().flatten()
         train[members[torch.randint(members.numel(), (1,), generator=generator)]] = True
     nobody = torch.empty(0, dtype=torch.long)
-    return Split(
-        "one node per class", train.nonzero().flatten(), nobody, (~train).nonzero().flatten()
-    )
+    return Split(SPLIT, train.nonzero().flatten(), nobody, (~train).nonzero().flatten())
 
 
 def _merged(key: tuple[Any, ...], results: Sequence[CellResult]) -> Outcome:

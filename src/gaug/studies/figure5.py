@@ -16,6 +16,7 @@ from gaug.graph.edges import undirected_pairs
 from gaug.graph.homophily import edge_counts
 from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
+from gaug.studies.chooser import Given
 from gaug.studies.notes import failures, runs_text
 from gaug.studies.outcome import Outcome, rounded
 from gaug.studies.paper import published_settings
@@ -55,9 +56,7 @@ class Figure5(Study):
         settings |= {"epochs": self.epochs, "patience": self.epochs}
         plan = paper_plan(GRAPH, "gcn", "gaug-o", settings, options)
         numbers = self.scope.run_numbers(options)
-        return [
-            Cell(("gcn", source), plan, numbers, (), settings, keep_history=True, chosen=source)
-        ]
+        return [Cell(("gcn", source), plan, numbers, Given(source), settings, keep_history=True)]
 
     def outcomes(
         self, results: Sequence[CellResult], graphs: Graphs, options: StudyOptions

@@ -60,13 +60,13 @@ def taken_over_note(outcomes: Sequence[Outcome], where: str) -> list[str]:
     return [f"Settings were chosen {where}."] if searched else []
 
 
-def best_note(block: str) -> str:
+def best_note(block: str | None) -> str:
     """What bold scores are.
 
     Args:
-        block: What is a block of the table, such as "model".
+        block: What is a block of the table, such as "model"; None if all rows are one.
     """
-    return f"Bold: the best of each {block} in a column."
+    return "Bold: the best of each " + ("column." if block is None else f"{block} in a column.")
 
 
 def paper_tables(

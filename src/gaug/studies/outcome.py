@@ -33,7 +33,8 @@ class Outcome:
         val_scores: Validation micro-F1 in percent of each run.
         seconds: Mean time of a run.
         settings: Chosen or given settings that differ from the defaults.
-        chosen: Where they come from: ``default``, ``published``, ``search`` or ``preset``.
+        chosen: Where they come from: ``default``, ``published``, ``preset``, ``search`` or
+            ``race``.
         trials: Number of settings among which they were chosen; 0 without a search.
         failure: Why runs are missing.
         made: Day of the newest run, as YYYY-MM-DD.
@@ -70,13 +71,13 @@ class Outcome:
             scores=[rounded(score) for score in result.scores],
             val_scores=[rounded(score) for score in result.val_scores],
             seconds=rounded(sum(r.seconds for r in records) / len(records)) if records else None,
-            settings=dict(result.settings),
-            chosen=result.cell.chosen,
+            settings=result.settings,
+            chosen=result.cell.chooser.source,
             trials=result.trials,
             failure=result.failure,
             made=f"{max(days):%Y-%m-%d}" if days else None,
             versions=dict(records[-1].versions or {}) if records else {},
-            facts=facts,
+            facts={**(_plain(result.chosen.facts) if result.chosen else {}), **facts},
         )
 
     @property
@@ -110,6 +111,13 @@ class Outcome:
 def rounded(value: float) -> float:
     """A number with as many digits as records have."""
     return round(value, _DIGITS)
+
+
+def _plain(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts with numbers rounded."""
+    return {
+        name: rounded(value) if isinstance(value, float) else value for name, value in facts.items()
+    }
 
 
 def to_lines(study: str, outcomes: Iterable[Outcome]) -> str:

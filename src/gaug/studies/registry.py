@@ -1,4 +1,4 @@
-"""The tables and figures by name, in the order of the paper."""
+"""The studies by name: tables and figures in the order of the paper, and what else is shown."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ class StudyEntry:
     Attributes:
         home: Location of its class, as ``module:name``.
         scope: Its options.
+        of_paper: Whether it is a table or figure of the paper.
     """
 
     home: str
     scope: Scope
+    of_paper: bool = True
 
     def load(self) -> Study:
         """The study itself."""
@@ -88,6 +90,13 @@ STUDIES: dict[str, StudyEntry] = {
         Scope(models=TABLE3_MODELS, runs=10, settings=("search", "default"), has_picture=True),
     ),
     "figure9": StudyEntry("gaug.studies.figure9:Figure9", Scope(has_picture=True)),
+    "choices": StudyEntry(
+        "gaug.studies.choices:Choices",
+        Scope(
+            graphs=(*TABLE2_GRAPHS, "pubmed"), models=("gcn", "gat"), runs=10, has_own_graphs=True
+        ),
+        of_paper=False,
+    ),
 }
 
 
@@ -98,5 +107,5 @@ def find_study(name: str) -> StudyEntry:
         ConfigError: If there is no study of that name.
     """
     if name not in STUDIES:
-        raise unknown_name("table or figure", name, STUDIES)
+        raise unknown_name("study", name, STUDIES)
     return STUDIES[name]

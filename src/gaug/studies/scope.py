@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gaug.data.folders import own_graphs
 from gaug.errors import ConfigError, unknown_name
 
 #: Where the settings of a method may come from: its defaults, the paper's authors, or a search.
@@ -52,6 +53,8 @@ class Scope:
         runs: Default number of runs of each cell.
         settings: Where settings may come from; the first is the default.
         has_picture: Whether it can be drawn.
+        has_own_graphs: Whether it also takes your own graphs in the data folder; see
+            `gaug.data.folders.own_graphs`.
     """
 
     graphs: tuple[str, ...] = ()
@@ -60,6 +63,7 @@ class Scope:
     runs: int = 30
     settings: tuple[str, ...] = ("default",)
     has_picture: bool = False
+    has_own_graphs: bool = False
 
     def check(self, name: str, options: StudyOptions) -> None:
         """Raise if an option is not available in a study.
@@ -69,7 +73,7 @@ class Scope:
             options: Options given to it.
         """
         for kind in ("graphs", "models", "methods"):
-            asked, known = getattr(options, kind), getattr(self, kind)
+            asked, known = getattr(options, kind), self._known(kind, options)
             if asked is None:
                 continue
             if not known:
@@ -87,8 +91,14 @@ class Scope:
     def chosen(self, options: StudyOptions, kind: str) -> tuple[str, ...]:
         """The selected graphs, models or methods."""
         asked = getattr(options, kind)
+        return self._known(kind, options) if asked is None else tuple(dict.fromkeys(asked))
+
+    def _known(self, kind: str, options: StudyOptions) -> tuple[str, ...]:
         known: tuple[str, ...] = getattr(self, kind)
-        return known if asked is None else tuple(dict.fromkeys(asked))
+        if kind == "graphs" and self.has_own_graphs:
+            own = own_graphs(options.root)
+            known = (*known, *(name for name in own if name not in known))
+        return known
 
     def run_numbers(self, options: StudyOptions) -> range:
         """The numbers of the runs of a cell."""

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from gaug.data.config import is_split_file
-from gaug.presets.preset import get_preset
+from gaug.presets.preset import Preset, get_preset
 from gaug.runs.plan import Plan
+from gaug.studies.chooser import Chooser, Given, Grid
 from gaug.studies.paper import published_settings
 from gaug.studies.scope import Scope, StudyOptions
 from gaug.studies.searches import SEARCHES
@@ -42,24 +43,28 @@ def paper_cell(
     if source == "search" and not SEARCHES[method]:
         source = "default"
     settings = published_settings(graph, model, method) if source == "published" else {}
-    trials = 0
     bare = paper_plan(graph, model, method, {}, options)
-    preset = get_preset(graph, model, method) if source == "search" else None
-    if preset is not None and preset.split == _split_name(bare):
-        source, settings, trials = "preset", dict(preset.settings), preset.trials
+    chooser: Chooser = Grid(SEARCHES[method]) if source == "search" else Given(source)
+    preset = preset_for(bare) if source == "search" else None
+    if preset is not None:
+        settings, chooser = dict(preset.settings), Given("preset", preset.trials)
     fixed = fixed or {}
     plan = paper_plan(graph, model, method, {**settings, **fixed}, options)
-    stages = SEARCHES[method] if source == "search" else ()
     return Cell(
         key,
         plan,
         scope.run_numbers(options),
-        stages,
+        chooser,
         {**settings, **fixed},
-        chosen=source,
-        trials=trials,
-        searched=bare if stages and fixed else None,
+        searched=bare if isinstance(chooser, Grid) and fixed else None,
     )
+
+
+def preset_for(plan: Plan) -> Preset | None:
+    """The preset of the package for the graph, split, model and method of a plan, if any."""
+    graph = getattr(plan.graph, "name", "")
+    preset = get_preset(graph, plan.model.name, plan.method.name)
+    return preset if preset is not None and preset.split == _split_name(plan) else None
 
 
 def _split_name(plan: Plan) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gaug.choosing.grid import Stage
 from gaug.data.catalog.entries import find_entry
 from gaug.data.folders import data_root
 from gaug.drawing.table import Table
 from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
+from gaug.studies.chooser import Chooser, Chosen, Given
 from gaug.studies.outcome import Outcome
 from gaug.studies.scope import Scope, StudyOptions
 
@@ -27,29 +27,25 @@ class Cell:
 
     Attributes:
         key: Its position in the study.
-        plan: What to run; searched settings are still open.
+        plan: What to run; settings that the chooser decides are still open.
         runs: Numbers of the runs.
-        stages: Stages of a search on validation nodes, done first.
-        settings: Settings to show, where they differ from the defaults.
+        chooser: How open settings are chosen, on validation nodes, before anything else.
+        settings: Given settings to show, where they differ from the defaults.
         keep_history: Whether records must have one row per epoch.
-        chosen: Where the settings come from: ``default``, ``published``, ``search`` or ``preset``.
-        trials: Number of settings among which a preset was chosen.
-        searched: What to search the settings with, if not with ``plan`` itself.
+        searched: What to choose the settings with, if not with ``plan`` itself.
     """
 
     key: tuple[Any, ...]
     plan: Plan
     runs: Sequence[int]
-    stages: Sequence[Stage] = ()
+    chooser: Chooser = field(default_factory=Given)
     settings: Mapping[str, Any] = field(default_factory=dict)
     keep_history: bool = False
-    chosen: str = "default"
-    trials: int = 0
     searched: Plan | None = None
 
     @property
     def search_plan(self) -> Plan:
-        """What its settings are searched with."""
+        """What its settings are chosen with."""
         return self.plan if self.searched is None else self.searched
 
 
@@ -60,16 +56,24 @@ class CellResult:
     Attributes:
         cell: The cell.
         records: Its runs so far.
-        settings: Chosen or given settings that differ from the defaults.
-        trials: Number of settings tried in the search; 0 without a search.
+        chosen: The settings that were chosen; None until then.
         failure: Why runs are missing.
     """
 
     cell: Cell
     records: Sequence[RunRecord] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    trials: int = 0
+    chosen: Chosen | None = None
     failure: str | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Given and chosen settings that differ from the defaults."""
+        return {**self.cell.settings, **(self.chosen.settings if self.chosen else {})}
+
+    @property
+    def trials(self) -> int:
+        """Number of settings among which they were chosen; 0 without a choice."""
+        return self.chosen.trials if self.chosen else 0
 
     @property
     def scores(self) -> list[float]:
@@ -83,17 +87,19 @@ class CellResult:
 
 
 class Study(ABC):
-    """A table or figure of the paper.
+    """A table or figure of the paper, or another question that takes many runs.
 
     Attributes:
         name: Its name on the command line.
         title: What it shows, in one line.
         scope: Its options.
+        comes_last: Whether its cells come after those of all others, where all studies are run.
     """
 
     name: str
     title: str
     scope: Scope = Scope()
+    comes_last: bool = False
 
     @abstractmethod
     def cells(self, options: StudyOptions) -> list[Cell]:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from gaug.drawing.table import Field, Table, with_best
+from gaug.drawing.table import Table
 from gaug.models.registry import MODELS
-from gaug.studies.notes import failures, paper_tables, runs_text, settings_tables
 from gaug.studies.outcome import Outcome
-from gaug.studies.paper import Score, table3_score
+from gaug.studies.paper import table3_score
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
+from gaug.studies.score_table import Layout, score_table
 from gaug.studies.settling import paper_cell
 from gaug.studies.study import Cell, Study
 
 GRAPH = "cora"
-_HEADINGS = ("variant", "model")
 
 #: The original graph, GAug-O with each of its parts left out, a control, and GAug-O.
 VARIANTS = {
@@ -51,33 +49,12 @@ class Table3(Study):
 
     def table(self, outcomes: Sequence[Outcome]) -> Table:
         """One row per variant, one column per model."""
-        by_key = {outcome.key: outcome for outcome in outcomes}
-        models = [name for name in self.scope.models if ("full", name) in by_key]
-        rows: list[list[Field]] = []
-        for variant, title in VARIANTS.items():
-            cells = [by_key[variant, model] for model in models]
-            rows.append([title, *(cell.beside(_paper(cell)) for cell in cells)])
-        notes = [
-            "Cora, test micro-F1 in percent, mean and sample standard deviation over"
-            f" {runs_text(outcomes)}; in parentheses the paper's mean.",
-            "Bold: the best of each column.",
-        ]
-        return Table(
-            self.title,
-            ["variant", *map(MODELS.title, models)],
-            with_best(rows, block=lambda row: None),
-            [*notes, *failures(outcomes)],
-            [
-                *paper_tables(outcomes, _titles, _paper, _HEADINGS),
-                *settings_tables(outcomes, _titles, _HEADINGS),
-            ],
+        layout = Layout(
+            ("variant",),
+            {(variant,): (title,) for variant, title in VARIANTS.items()},
+            "model",
+            {model: MODELS.title(model) for model in self.scope.models},
+            key=lambda row, model: (*row, model),
+            block=None,
         )
-
-
-def _paper(outcome: Outcome) -> Score | None:
-    return table3_score(*outcome.key)
-
-
-def _titles(key: tuple[Any, ...]) -> list[str]:
-    variant, model = key
-    return [VARIANTS[variant], MODELS.title(model)]
+        return score_table(self.title, outcomes, layout, table3_score, [f"Graph: {GRAPH}."])

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from gaug.choosing.grid import Stage
-from gaug.drawing.table import Scores, Table, with_best
+from gaug.drawing.table import Table
 from gaug.methods.registry import METHODS
-from gaug.studies.notes import best_note, failures, paper_tables, provenance, settings_tables
+from gaug.studies.chooser import Given, Grid
 from gaug.studies.outcome import Outcome
 from gaug.studies.paper import Score, table5_score
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
+from gaug.studies.score_table import Layout, score_table
 from gaug.studies.study import Cell, Study, paper_plan
 
 MODEL = "gcn"
-_HEADINGS = ("graph", "training", "method")
 
 #: The mini-batches of each graph. The paper does not say how large its own were.
 BATCHES: dict[str, dict[str, Any]] = {
@@ -70,55 +70,26 @@ class Table5(Study):
     def _cell(self, graph: str, method: str, way: str, options: StudyOptions) -> Cell:
         batches = BATCHES[graph] if way == "mini-batch" else {}
         plan = paper_plan(graph, MODEL, method, batches, options)
-        searched = self.scope.source_of_settings(options) == "search"
-        stages = SEARCHES[method] if searched else ()
-        return Cell(
-            (graph, method, way),
-            plan,
-            self.scope.run_numbers(options),
-            stages,
-            chosen="search" if stages else "default",
-        )
+        searched = self.scope.source_of_settings(options) == "search" and SEARCHES[method]
+        chooser = Grid(SEARCHES[method]) if searched else Given()
+        return Cell((graph, method, way), plan, self.scope.run_numbers(options), chooser)
 
     def table(self, outcomes: Sequence[Outcome]) -> Table:
         """One row per method and way of training, one column per graph."""
-        by_key = {outcome.key: outcome for outcome in outcomes}
-        columns = [name for name in self.scope.graphs if any(name == key[0] for key in by_key)]
-        rows = [
-            (method, way)
-            for method in self.scope.methods
-            for way in WAYS
-            if any((method, way) == key[1:] for key in by_key)
-        ]
-
-        def scores(key: tuple[Any, ...]) -> Scores | None:
-            return by_key[key].beside(_paper(by_key[key])) if key in by_key else None
-
-        return Table(
-            self.title,
-            ["method", "training", *columns],
-            with_best(
-                [
-                    [
-                        METHODS.title(method),
-                        WAYS[way],
-                        *(scores((graph, method, way)) for graph in columns),
-                    ]
-                    for method, way in rows
-                ],
-                block=lambda row: row[1],
-            ),
-            [
-                *provenance(outcomes),
-                _note(columns),
-                best_note("way of training"),
-                *failures(outcomes),
-            ],
-            [
-                *paper_tables(outcomes, _titles, _paper, _HEADINGS),
-                *settings_tables(outcomes, _titles, _HEADINGS),
-            ],
+        layout = Layout(
+            ("method", "training"),
+            {
+                (method, way): (METHODS.title(method), title)
+                for method in self.scope.methods
+                for way, title in WAYS.items()
+            },
+            "graph",
+            {graph: graph for graph in self.scope.graphs},
+            key=lambda row, graph: (graph, *row),
+            block=1,
         )
+        graphs = [graph for graph in self.scope.graphs if any(graph == o.key[0] for o in outcomes)]
+        return score_table(self.title, outcomes, layout, _paper, [_note(graphs)])
 
 
 def _note(graphs: Sequence[str]) -> str:
@@ -133,11 +104,5 @@ def _note(graphs: Sequence[str]) -> str:
     )
 
 
-def _paper(outcome: Outcome) -> Score | None:
-    graph, method, way = outcome.key
+def _paper(graph: str, method: str, way: str) -> Score | None:
     return table5_score(graph, method) if way == "mini-batch" else None
-
-
-def _titles(key: tuple[Any, ...]) -> list[str]:
-    graph, method, way = key
-    return [graph, WAYS[way], METHODS.title(method)]

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from gaug.drawing.table import Scores, Table, with_best
+from gaug.drawing.table import Table
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
-from gaug.studies.notes import (
-    best_note,
-    failures,
-    paper_tables,
-    provenance,
-    settings_tables,
-    taken_over_note,
-)
+from gaug.studies.notes import taken_over_note
 from gaug.studies.outcome import Outcome
-from gaug.studies.paper import Score, table7_score
+from gaug.studies.paper import table7_score
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
+from gaug.studies.score_table import Layout, score_table
 from gaug.studies.settling import paper_cell
 from gaug.studies.study import Cell, Study
 
 GRAPH = "cora"
-_HEADINGS = ("layers", "model", "method")
 
 #: Numbers of layers; ``default`` is 2, and 3 for JK-Net.
 DEPTHS = ("default", 4, 6, 8)
@@ -56,46 +48,19 @@ class Table7(Study):
 
     def table(self, outcomes: Sequence[Outcome]) -> Table:
         """One row per depth and method, one column per model."""
-        by_key = {outcome.key: outcome for outcome in outcomes}
-        columns = [name for name in self.scope.models if any(name == key[1] for key in by_key)]
-        methods = [name for name in self.scope.methods if any(name == key[2] for key in by_key)]
-
-        def scores(key: tuple[Any, ...]) -> Scores | None:
-            return by_key[key].beside(_paper(by_key[key])) if key in by_key else None
-
-        return Table(
-            self.title,
-            ["layers", "method", *map(MODELS.title, columns)],
-            with_best(
-                [
-                    [
-                        str(depth),
-                        METHODS.title(method),
-                        *(scores((depth, model, method)) for model in columns),
-                    ]
-                    for depth in DEPTHS
-                    for method in methods
-                ],
-                block=lambda row: row[0],
-            ),
-            [
-                *provenance(outcomes),
-                "Cora. By default GCN, GraphSAGE and GAT have 2 layers and JK-Net has 3.",
-                *taken_over_note(outcomes, "with the default number of layers"),
-                best_note("number of layers"),
-                *failures(outcomes),
-            ],
-            [
-                *paper_tables(outcomes, _titles, _paper, _HEADINGS),
-                *settings_tables(outcomes, _titles, _HEADINGS),
-            ],
+        layout = Layout(
+            ("layers", "method"),
+            {
+                (depth, method): (str(depth), METHODS.title(method))
+                for depth in DEPTHS
+                for method in self.scope.methods
+            },
+            "model",
+            {model: MODELS.title(model) for model in self.scope.models},
+            key=lambda row, model: (row[0], model, row[1]),
         )
-
-
-def _paper(outcome: Outcome) -> Score | None:
-    return table7_score(*outcome.key)
-
-
-def _titles(key: tuple[Any, ...]) -> list[str]:
-    depth, model, method = key
-    return [str(depth), MODELS.title(model), METHODS.title(method)]
+        notes = [
+            "Cora. By default GCN, GraphSAGE and GAT have 2 layers and JK-Net has 3.",
+            *taken_over_note(outcomes, "with the default number of layers"),
+        ]
+        return score_table(self.title, outcomes, layout, table7_score, notes)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import torch
 from torch import nn
 
 from gaug.errors import ConfigError
@@ -41,13 +42,17 @@ class WholeGraph:
     Args:
         task: The task.
         adjacency: The graph to train on.
+
+    Attributes:
+        sizes: Training nodes of each batch.
     """
 
     def __init__(self, task: Task, adjacency: Adjacency) -> None:
         self._batch = Batch(task.features, adjacency, task.train, task.labels[task.train])
+        self.sizes = [task.train.numel()]
 
     def __len__(self) -> int:
-        return 1
+        return len(self.sizes)
 
     def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of an epoch."""
@@ -57,14 +62,19 @@ class WholeGraph:
 class MiniBatches:
     """Several batches per epoch, in a new random order each time.
 
+    If several ranks train together, each has a part of the training nodes of each batch.
+
     Args:
         task: The task.
         adjacency: The graph to train on.
-        batch_size: Training nodes per batch.
+        batch_size: Training nodes per batch, on all ranks together.
         hops: Hops around them.
         fanout: Neighbors of a node that are followed at most; None: all.
         seed: Seed of the order and of the fanout.
         ahead: Batches that are prepared while one trains; changes nothing but time.
+
+    Attributes:
+        sizes: Training nodes of each batch, on all ranks together.
     """
 
     def __init__(
@@ -86,9 +96,10 @@ class MiniBatches:
         self._ahead = ahead
         self._train = task.train.cpu()
         self._neighborhoods = Neighborhoods(adjacency.to("cpu"))
+        self.sizes = [part.numel() for part in torch.split(self._train, batch_size)]
 
     def __len__(self) -> int:
-        return -(-self._train.numel() // self._batch_size)
+        return len(self.sizes)
 
     def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of an epoch."""
@@ -101,6 +112,7 @@ class MiniBatches:
             fanout=self._fanout,
             seed=(*self._seed, number),
             ahead=self._ahead,
+            part_of=self._task.ranks.part,
         )
 
     def _batch(self, found: Neighborhood) -> Batch:

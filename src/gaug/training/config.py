@@ -91,6 +91,31 @@ class TrainingConfig(Config):
                 given = f"{name}={getattr(self, name)}"
                 raise ConfigError(f"{given} is a setting of mini-batches: set batch_size, too.")
 
+    def check_ranks(self, size: int) -> None:
+        """Raise if a training of several processes cannot be split among them.
+
+        Args:
+            size: How many processes train together.
+        """
+        if size == 1:
+            return
+        if self.batch_size is None:
+            raise ConfigError(
+                f"{size} processes that train together split each batch, but without batch_size a"
+                " step is on the whole graph. Set batch_size, the training nodes per step of all"
+                " processes together."
+            )
+        if self.batch_size == "auto":
+            raise ConfigError(
+                "batch_size=auto is for one process. Set a number, the training nodes per step of"
+                f" all {size} processes together."
+            )
+        if isinstance(self.batch_size, int) and self.batch_size < size:
+            raise ConfigError(
+                f"batch_size must be at least the number of processes, {size}, which split each"
+                f" batch, got {self.batch_size}. Raise it or start fewer processes."
+            )
+
 
 @dataclass(frozen=True)
 class MethodConfig(NamedConfig):
@@ -100,9 +125,11 @@ class MethodConfig(NamedConfig):
         changes: When it changes the graph: ``once``, after which everything is on the changed
             graph, or in ``each epoch``, with predictions on the original graph. None: neither, so
             it cannot be a part of a stack.
+        on_ranks: Whether several processes can train one classifier with it together.
     """
 
     changes: ClassVar[str | None] = None
+    on_ranks: ClassVar[bool] = False
 
     @property
     def changing(self) -> MethodConfig:
@@ -116,6 +143,18 @@ class MethodConfig(NamedConfig):
     def predictor_configs(self) -> dict[str, PredictorConfig]:
         """The default settings of the edge predictors that are named here, by name."""
         return {}
+
+    def check_ranks(self, size: int) -> None:
+        """Raise if several processes cannot train with this method together.
+
+        Args:
+            size: How many processes train together.
+        """
+        if size > 1 and not self.on_ranks:
+            raise ConfigError(
+                f"The method {self.name} cannot train in {size} processes together: its settings do"
+                " not say on_ranks. Start one process, or use a method that can be split."
+            )
 
     def resolved(self, num_nodes: int) -> MethodConfig:
         """The settings for a graph of this size, with every ``auto`` that depends on it decided."""

@@ -24,18 +24,19 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from gaug.graph.adjacency import Adjacency
 from gaug.models.base import Features
 from gaug.pairs.ranking import OnShare
 from gaug.training.batch import Batch
 from gaug.training.config import MethodConfig
+from gaug.training.ranks import Ranks
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Visible:
             A control that looks at labels gets those of all nodes.
         train: Ids of the training nodes.
         num_classes: Number of classes.
+        ranks: This process among those that train together. What a method decides or makes from
+            the whole graph it takes from the first (`gaug.training.ranks.Ranks.of_first`).
     """
 
     features: Features
@@ -56,6 +59,7 @@ class Visible:
     labels: Tensor
     train: Tensor
     num_classes: int
+    ranks: Ranks = field(default_factory=Ranks)
 
 
 @dataclass(frozen=True)
@@ -156,6 +160,10 @@ class AugmentedRun:
     def extra_loss(self) -> Tensor | None:
         """A term that is added to the classification loss of this step."""
         return None
+
+    def parameters(self) -> Iterable[nn.Parameter]:
+        """What the method itself trains in `after_step`; ranks have the same, with one gradient."""
+        return ()
 
     def after_step(self) -> None:
         """Called after the backward pass and the classifier's step."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,8 @@ from gaug.training.metrics import micro_f1, predicted_labels
 from gaug.training.progress import OnProgress
 from gaug.training.task import Task
 from gaug.training.trainer import Trainer
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -91,31 +94,74 @@ def train_run(
     """
     check_training(task, config)
 
-    def train() -> RunResult:
-        with seeded(seed, task.labels.device):
-            generator = torch.Generator().manual_seed(seed)
-            run = method.start(task.visible(all_labels=method.looks_at_labels), generator)
-            trainer = Trainer(
-                task,
-                build,
-                run,
-                optimization,
-                config,
-                seed,
-                keep_history=keep_history,
-                on_progress=on_progress,
-                checkpoint=checkpoint,
-            )
-            trainer.train()
-            with torch.no_grad():
-                probabilities = run.combine(trainer.results)
+    def make() -> Trainer:
+        return Trainer(
+            task,
+            build,
+            _started(task, method, seed),
+            optimization,
+            config,
+            seed,
+            keep_history=keep_history,
+            on_progress=on_progress,
+            checkpoint=checkpoint,
+        )
+
+    def finish(trainer: Trainer) -> RunResult:
+        with torch.no_grad():
+            probabilities = trainer.run.combine(trainer.results)
         blind = isinstance(trainer.model, GNN) and not trainer.model.uses_edges
         if blind and method.config.name != "none":
             # Whatever the method itself has to say of the edges, this is why.
-            run.warning = (
+            trainer.run.warning = (
                 f"This model uses no edges: the method {method.config.name} is lost on it."
             )
         return _result(task, trainer, probabilities)
+
+    return _trained(make, finish, task, seed)
+
+
+def train_along(
+    task: Task,
+    build: Callable[[], nn.Module],
+    method: Augmentation,
+    optimization: ModelConfig | ModuleConfig,
+    config: TrainingConfig,
+    seed: int,
+) -> None:
+    """Train as one of several ranks, but not the first, which calls `train_run` with the same.
+
+    Args:
+        task: Graph and split.
+        build: Makes a model with random weights.
+        method: The augmentation, prepared.
+        optimization: Settings of the model, which say how it is optimized.
+        config: Epochs, patience, selection and batches.
+        seed: Seed of the run.
+    """
+    check_training(task, config)
+
+    def make() -> Trainer:
+        return Trainer(task, build, _started(task, method, seed), optimization, config, seed)
+
+    _trained(make, lambda trainer: None, task, seed)
+
+
+def _started(task: Task, method: Augmentation, seed: int) -> AugmentedRun:
+    generator = torch.Generator().manual_seed(seed)
+    return method.start(task.visible(all_labels=method.looks_at_labels), generator)
+
+
+def _trained(
+    make: Callable[[], Trainer], finish: Callable[[Trainer], T], task: Task, seed: int
+) -> T:
+    """Train all rounds, and come to an end, with the random numbers of a seed."""
+
+    def train() -> T:
+        with seeded(seed, task.labels.device):
+            trainer = make()
+            trainer.train()
+            return finish(trainer)
 
     try:
         return train()
@@ -125,6 +171,7 @@ def train_run(
 
 def check_training(task: Task, config: TrainingConfig) -> None:
     """Raise if settings of training do not go with each other or with a task."""
+    config.check_ranks(task.ranks.size)
     if config.selection == "validation" and task.val.numel() == 0:
         raise TrainingError(
             "There are no validation nodes to choose the epoch by."

@@ -23,7 +23,7 @@ from gaug.training.batches import hops_of_batches
 from gaug.training.checkpoint import Checkpoint
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation
-from gaug.training.loop import RunResult, check_training, train_run
+from gaug.training.loop import RunResult, check_training, train_along, train_run
 from gaug.training.progress import OnProgress
 from gaug.training.task import Task
 
@@ -90,6 +90,22 @@ class PreparedRuns:
     def build_model(self) -> nn.Module:
         """A new model with random weights."""
         return self.model.build(self.task.in_features, self.task.num_classes)
+
+    def train_along(self, run: int) -> None:
+        """Train as one of several ranks, but not the first, which calls `train`.
+
+        Args:
+            run: Number of the run, which decides its seed.
+        """
+        with computing_threads(self.threads):
+            train_along(
+                self.task,
+                self.build_model,
+                self.method,
+                self.model.config,
+                self.training,
+                run_seed(self.seed, run),
+            )
 
     def train(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from gaug.graph.adjacency import Adjacency
 from gaug.graph.labels import is_multilabel, num_classes
 from gaug.models.base import Features, as_features
 from gaug.training.hooks import Visible
+from gaug.training.ranks import Ranks
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Task:
         test: Ids of the test nodes.
         num_classes: Number of classes.
         test_hidden: Whether the labels of the test nodes were taken out.
+        ranks: This process among those that train on it together.
     """
 
     features: Features
@@ -40,6 +42,7 @@ class Task:
     test: Tensor
     num_classes: int
     test_hidden: bool = False
+    ranks: Ranks = field(default_factory=Ranks)
 
     @classmethod
     def of(cls, data: Data) -> Task:
@@ -79,15 +82,14 @@ class Task:
 
     def to(self, device: str) -> Task:
         """The task on another device."""
-        return Task(
+        return dataclasses.replace(
+            self,
             features=self.features.to(device),
             adjacency=self.adjacency.to(device),
             labels=self.labels.to(device),
             train=self.train.to(device),
             val=self.val.to(device),
             test=self.test.to(device),
-            num_classes=self.num_classes,
-            test_hidden=self.test_hidden,
         )
 
     def without_test_labels(self) -> Task:
@@ -112,9 +114,11 @@ class Task:
         Args:
             all_labels: Whether to show them after all, to a control that looks at labels.
         """
-        if all_labels:
-            return Visible(self.features, self.adjacency, self.labels, self.train, self.num_classes)
-        hidden = torch.zeros_like if self.multilabel else (lambda y: torch.full_like(y, -1))
-        labels = hidden(self.labels)
-        labels[self.train] = self.labels[self.train]
-        return Visible(self.features, self.adjacency, labels, self.train, self.num_classes)
+        labels = self.labels
+        if not all_labels:
+            hidden = torch.zeros_like if self.multilabel else (lambda y: torch.full_like(y, -1))
+            labels = hidden(self.labels)
+            labels[self.train] = self.labels[self.train]
+        return Visible(
+            self.features, self.adjacency, labels, self.train, self.num_classes, self.ranks
+        )

@@ -6,7 +6,7 @@ import collections
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -64,6 +64,7 @@ class Trainer:
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self.task = task
+        self.ranks = task.ranks
         self.build = build
         self.run = run
         self.optimization = optimization
@@ -149,13 +150,15 @@ class Trainer:
         return RoundResult(current, score, loss, predict, weights, epoch)
 
     def _resumed(self) -> Stage | None:
-        state = None if self.checkpoint is None else self.checkpoint.load()
-        if self.checkpoint is None or state is None:
+        checkpoint = self.checkpoint
+        state = self.ranks.of_first(lambda: None if checkpoint is None else checkpoint.load())
+        if state is None:
             return None
         try:
             return saved_run.unpack(self, state)
         except UNREADABLE as error:
-            self.checkpoint.refuse(error)
+            if checkpoint is not None:
+                checkpoint.refuse(error)
             raise StartOverError from error
 
     def _begun(self, current: Round | None) -> Stage | None:
@@ -168,6 +171,7 @@ class Trainer:
             if self.model is None or not current.keep_weights:
                 self.model = self.build().to(self.task.labels.device)
             optimizer = self.new_optimizer()
+        self.ranks.take_over(self._state_tensors())
         number, self.rounds = self.rounds, self.rounds + 1
         return Stage(current, number, self.new_batches(current, number), optimizer)
 
@@ -185,6 +189,7 @@ class Trainer:
         # Pretraining has a length of its own.
         patience, flaw = None if current.pretraining else self.config.patience, None
         for epoch in range(stage.done + 1, stage.epochs + 1):
+            self.ranks.draw_anew(self.run.generator, (self.seed, stage.number, epoch))
             loss, extra, counts = self._train_epoch(stage, epoch)
             if not math.isfinite(loss + extra):
                 flaw = Flaw.of_loss(loss, extra, epoch, current, self.run)
@@ -212,22 +217,24 @@ class Trainer:
         self, stage: Stage, epoch: int
     ) -> tuple[float, float, collections.Counter[str]]:
         """Losses, averaged over the training nodes, and the edges of an epoch."""
-        losses, extras, sizes, work = [], [], [], 0
+        losses, extras, work = [], [], 0
+        sizes = stage.batches.sizes
         counts: collections.Counter[str] = collections.Counter()
         for place, batch in enumerate(stage.batches.epoch(epoch), start=1):
-            loss, extra, found = self._step(stage, batch, epoch)
+            share = self.ranks.share(sizes[place - 1])
+            loss, extra, found = self._step(stage, batch, epoch, share)
             if not math.isfinite(loss + extra):
                 return loss, extra, counts
             losses.append(loss)
             extras.append(extra)
-            sizes.append(batch.seeds.numel())
             work += batch.work
             counts.update(found)
-            if place < len(stage.batches):
-                words = f"batch {place:,}/{len(stage.batches):,}, loss {loss + extra:.3g}"
-                self._tell(stage, epoch - 1 + place / len(stage.batches), words)
+            if place < len(sizes):
+                words = f"batch {place:,}/{len(sizes):,}, loss {loss + extra:.3g}"
+                self._tell(stage, epoch - 1 + place / len(sizes), words)
         if stage.interval == 0:
-            stage.interval = self._interval(work, stage.round.adjacency)
+            graph, done = stage.round.adjacency, work
+            stage.interval = self.ranks.of_first(lambda: self._interval(done, graph))
         return _mean(losses, sizes), _mean(extras, sizes), counts
 
     def _interval(self, work: int, adjacency: Adjacency) -> int:
@@ -241,7 +248,7 @@ class Trainer:
         return min(_LONGEST_INTERVAL, max(1, math.ceil(ratio)))
 
     def _step(
-        self, stage: Stage, batch: Batch, epoch: int
+        self, stage: Stage, batch: Batch, epoch: int, share: float
     ) -> tuple[float, float, dict[str, float]]:
         optimizer = stage.optimizer
         if optimizer is not None:
@@ -262,15 +269,20 @@ class Trainer:
         if not parts:
             raise TrainingError("A round in which the method trains alone needs its extra_loss.")
         total = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-        if bool(torch.isfinite(total)):
+        own = [
+            0.0 if optimizer is None else parts[0].item(),
+            0.0 if extra is None else extra.item(),
+        ]
+        loss, of_method = self.ranks.mean(own, share)
+        if math.isfinite(loss + of_method):
             total.backward()  # type: ignore[no-untyped-call]
+            self.ranks.average_gradients(self._trained(optimizer), share)
             if optimizer is not None:
                 optimizer.step()
             self.run.after_step()
         # The graph itself is not handed on: it would be there beside that of the next step.
         counts = self._count_edges(adjacency, batch) if self.keep_history else {}
-        loss = 0.0 if optimizer is None else parts[0].item()
-        return loss, 0.0 if extra is None else extra.item(), counts
+        return loss, of_method, counts
 
     def _training_graph(self, stage: Stage, batch: Batch, epoch: int) -> Adjacency:
         adjacency = self.run.training_graph(stage.round, batch, epoch)
@@ -291,10 +303,13 @@ class Trainer:
         labels = self.task.labels
         return dict(edge_counts(pairs, labels if batch.nodes is None else labels[batch.nodes]))
 
-    @torch.no_grad()
     def _validate(self, adjacency: Adjacency) -> tuple[float, float]:
         if self.task.val.numel() == 0:
             return math.nan, math.nan
+        return self.ranks.of_first(lambda: self._validated(adjacency))
+
+    @torch.no_grad()
+    def _validated(self, adjacency: Adjacency) -> tuple[float, float]:
         model = self._model()
         model.eval()
         logits = apply_model(model, self.task.features, adjacency)[self.task.val]
@@ -348,6 +363,18 @@ class Trainer:
         if not math.isnan(score):
             note += f", validation {score:.1f}"
         self.on_progress(Progress(self.own_epochs + self.epochs + epoch, note))
+
+    def _trained(self, optimizer: torch.optim.Optimizer | None) -> Iterator[nn.Parameter]:
+        """What a step trains, of the classifier and of the method."""
+        if optimizer is not None:
+            yield from self._model().parameters()
+        yield from self.run.parameters()
+
+    def _state_tensors(self) -> Iterator[Tensor]:
+        """What a round begins with, of the classifier and of the method."""
+        if self.model is not None:
+            yield from self.model.state_dict().values()
+        yield from (parameter.detach() for parameter in self.run.parameters())
 
     def _model(self) -> nn.Module:
         assert self.model is not None

@@ -22,6 +22,7 @@ from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
 from gaug.graph.adjacency import Adjacency
 from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
+from gaug.methods.gaug_o.drawn_pairs import edge_products
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.edge_sampler import EdgeSampler
 from gaug.methods.gaug_o.edge_sampling import sample_blocked, sample_sparse
@@ -242,7 +243,7 @@ def test_embeddings_of_zeros_or_of_no_numbers_add_no_pair(value: float) -> None:
 def test_sums_of_scores_are_those_of_the_matrix() -> None:
     graph, z = random_graph(NUM_NODES), embeddings(NUM_NODES)
     scores, known = (z @ z.t()).triu(1), dense_of(graph)
-    on_edges, elsewhere = score_sums(z, graph)
+    on_edges, elsewhere = score_sums(z, edge_products(z, graph))
     assert on_edges == pytest.approx(float((scores * known).sum()))
     assert elsewhere == pytest.approx(float((scores * (1 - known)).sum()))
 

@@ -18,6 +18,7 @@ class AdaEdgeConfig(MethodConfig):
     name: ClassVar[str] = "adaedge"
     title: ClassVar[str] = "AdaEdge"
     changes: ClassVar[str | None] = "once"
+    on_ranks: ClassVar[bool] = True
 
     order: str = setting(
         "add-first",

@@ -79,8 +79,9 @@ class _AdaEdgeRun(AugmentedRun):
         self.best = previous
         self.num_accepted += 1
         before = previous.round.adjacency
-        change = find_change(
-            previous.predict, before, self.visible.adjacency.num_pairs, self.config
+        num_edges = self.visible.adjacency.num_pairs
+        change = self.visible.ranks.of_first(
+            lambda: find_change(previous.predict, before, num_edges, self.config)
         )
         if change.added.numel() + change.removed.numel() == 0:
             if not self.changes:

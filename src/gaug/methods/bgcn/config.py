@@ -58,6 +58,7 @@ class BGCNConfig(BlockModelConfig, MethodConfig):
 
     name: ClassVar[str] = "bgcn"
     title: ClassVar[str] = "BGCN"
+    on_ranks: ClassVar[bool] = True
 
     graphs: int = setting(5, "Graphs to draw, each with its own GNN.", within=Range(1))
     dropout_samples: int = setting(

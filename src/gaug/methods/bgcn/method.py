@@ -92,8 +92,7 @@ class _BGCNRun(AugmentedRun):
         if previous is None:
             return Round(self.visible.adjacency)
         if self.model is None:
-            predictions = self._followed(previous.predict(self.visible.adjacency).cpu())
-            self.model = fit_block_model(self.edges, predictions, self.config, self.generator)
+            self.model = self.visible.ranks.of_first(lambda: self._fitted(previous))
         if self.num_drawn == self.config.graphs:
             return None
         self.num_drawn += 1
@@ -120,6 +119,10 @@ class _BGCNRun(AugmentedRun):
         self.model = None if state["model"] is None else BlockModel(*state["model"])
         self.num_drawn = state["num_drawn"]
 
+    def _fitted(self, first: RoundResult) -> BlockModel:
+        predictions = self._followed(first.predict(self.visible.adjacency).cpu())
+        return fit_block_model(self.edges, predictions, self.config, self.generator)
+
     def _followed(self, probabilities: Tensor) -> Tensor:
         """The predictions that the memberships follow.  [N, C]"""
         if self.visible.labels.dim() == 2 or self.config.prediction == "probabilities":
@@ -127,7 +130,7 @@ class _BGCNRun(AugmentedRun):
         return functional.one_hot(probabilities.argmax(dim=1), probabilities.size(1))
 
     def _draw(self, model: BlockModel) -> Adjacency:
-        pairs = sample_graph(model, self.generator)
+        pairs = self.visible.ranks.of_first(lambda: sample_graph(model, self.generator))
         if pairs.numel() == 0:
             self.warning = "BGCN drew a graph without edges, so its GNN only saw features."
         elif torch.equal(pairs, self.edges):

@@ -16,6 +16,7 @@ class DropEdgeConfig(MethodConfig):
     name: ClassVar[str] = "dropedge"
     title: ClassVar[str] = "DropEdge"
     changes: ClassVar[str | None] = "each epoch"
+    on_ranks: ClassVar[bool] = True
 
     drop_fraction: float = setting(
         0.5,

@@ -21,6 +21,7 @@ class GAugMConfig(MethodConfig):
     name: ClassVar[str] = "gaug-m"
     title: ClassVar[str] = "GAug-M"
     changes: ClassVar[str | None] = "once"
+    on_ranks: ClassVar[bool] = True
 
     predictor: str = setting(
         "gae",

@@ -16,6 +16,7 @@ from gaug.classifier.base import as_given
 from gaug.classifier.changed_graph import difference
 from gaug.classifier.mended_graph import MendedGraphClassifier
 from gaug.edge_predictors.base import EdgePredictor
+from gaug.edge_predictors.build import build_predictor
 from gaug.edge_predictors.custom import CustomPredictor, PredictorLike
 from gaug.edge_predictors.fitted import RankedPredictor, fit_once
 from gaug.edge_predictors.registry import PREDICTORS
@@ -185,20 +186,25 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
         return self.fit_predictor(data).predictor.edge_logits(pairs)
 
     def prepare(self, visible: Visible, seed: int, *, on_share: OnShare | None = None) -> GAugM:
-        """Change the graph; all runs share it."""
+        """Change the graph; all runs share it, and all ranks: the first finds the change."""
         self.seed = seed
+        # Only the first rank asks it; there, it is replaced by the fitted one.
+        self.predictor_ = self._custom or build_predictor(self.config.predictor, self.predictors)
+        change = visible.ranks.of_first(lambda: self._first_change(visible, on_share))
+        changed = change.apply(visible.adjacency.to_data().cpu())
+        self.adjacency_ = Adjacency.of(changed).to(visible.labels.device)
+        return self
+
+    def _first_change(self, visible: Visible, on_share: OnShare | None) -> GraphChange:
         x = visible.features
         data = visible.adjacency.to_data()
         data.x = x.to_torch() if isinstance(x, SparseMatrix) else x
         if self.looks_at_labels:
             data.y = visible.labels
-        device = visible.labels.device
-        valid = data.cpu()
         found = self.find_change(
-            valid, on_fit=part_of_work(on_share, 0, 2), on_share=part_of_work(on_share, 1, 2)
+            data.cpu(), on_fit=part_of_work(on_share, 0, 2), on_share=part_of_work(on_share, 1, 2)
         )
-        self.adjacency_ = Adjacency.of(found.change.apply(valid)).to(device)
-        return self
+        return found.change
 
     def _classifier(self, trained: Trained) -> MendedGraphClassifier:
         original, graph = trained.task.adjacency, changed_graph(trained.best.round)

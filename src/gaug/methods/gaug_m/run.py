@@ -65,15 +65,19 @@ class GAugMRun(AugmentedRun):
 
     def _changed_again(self, first: RoundResult) -> Adjacency:
         original = self.visible.adjacency
+        change = self.visible.ranks.of_first(lambda: self._second_change(first))
+        changed = Adjacency.of(change.apply(original.to_data().cpu()))
+        return changed.to(self.visible.labels.device)
+
+    def _second_change(self, first: RoundResult) -> GraphChange:
+        original = self.visible.adjacency
         joined = joined_predictor(self.predictor, first, original, self.config, self.seed)
         added = joined.top_non_edges(
             math.floor(self.config.add_fraction * original.num_pairs),
             per_node=self.config.allocation == "per-node",
         )
         removed = joined.bottom_edges(math.floor(self.config.removed_in(2) * original.num_pairs))
-        change = GraphChange(added.pairs, removed.pairs)
-        changed = Adjacency.of(change.apply(original.to_data().cpu()))
-        return changed.to(self.visible.labels.device)
+        return GraphChange(added.pairs, removed.pairs)
 
 
 def changed_graph(current: Round) -> Adjacency:

@@ -31,6 +31,7 @@ class GAugOConfig(MethodConfig):
     name: ClassVar[str] = "gaug-o"
     title: ClassVar[str] = "GAug-O"
     changes: ClassVar[str | None] = "each epoch"
+    on_ranks: ClassVar[bool] = True
 
     alpha: float = setting(
         0.2,

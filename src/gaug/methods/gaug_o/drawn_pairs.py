@@ -11,24 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import torch
-from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from gaug.graph.adjacency import Adjacency
-from gaug.graph.edges import pair_keys
 from gaug.graph.sparse import Pattern, multiply, sampled_products
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.pairs.mean_slope import MeanSlopes
 from gaug.pairs.noise import pair_noise, row_keys
+from gaug.pairs.pair_list import ABSENT_EDGE, PairList
 from gaug.pairs.product_draws import draw_pairs
 from gaug.pairs.random_columns import BAND, Band, RandomColumns
 from gaug.pairs.sharing import share_out
 from gaug.pairs.tile_work import compiled_form
-
-# Kinds of listed pairs.
-_ABSENT_EDGE, _PRESENT_EDGE, _ADDED = 0, 1, 2
 
 
 class DrawnPairs:
@@ -41,6 +36,7 @@ class DrawnPairs:
         seed: Seed of the sample.
         scale: What the probabilities of pairs that are not edges are multiplied by, in [0, 1].
         columns: Random columns for each band of rows in the gradient.
+        products: `edge_products` of the embeddings.  [E]
     """
 
     def __init__(
@@ -51,23 +47,22 @@ class DrawnPairs:
         seed: int,
         scale: float,
         columns: int,
+        products: Tensor,
     ) -> None:
         self.distribution = distribution
         self.edges = original.pairs
         self.seed, self.scale, self.columns = seed, scale, columns
         self.rate = distribution.alpha * scale
         alpha, num_nodes = distribution.alpha, z.size(0)
-        p = alpha * edge_products(z, original) + (1 - alpha)
+        p = alpha * products + (1 - alpha)
         noise = pair_noise(row_keys(seed, num_nodes).to(z.device), self.edges)
         added = draw_pairs(z, self.rate, seed, original.pattern)
-        # Edges are all listed, by kind, so that one list serves the sample and its gradient.
-        self.listed, self.kind = _listed(
-            pair_keys(self.edges, num_nodes).cpu(), (noise < p).cpu(), added, num_nodes, z.device
-        )
+        pairs = PairList.of(self.edges, noise < p, added, num_nodes, z.device)
+        self.listed, self.kind, self._drawn = pairs.listed, pairs.kind, pairs.drawn
 
     def sample(self) -> Pattern:
         """The edges of the sample, in both directions."""
-        return self.listed.select(self.kind != _ABSENT_EDGE, symmetric=True)
+        return self._drawn
 
     def relaxed_at(self, z: Tensor, pairs: Tensor) -> Tensor:
         """A value with the mean gradient of the relaxed sample, for drawn pairs.  [2, n] → [n]"""
@@ -97,7 +92,7 @@ class DrawnPairs:
             upper = listed.col > listed.row
             pattern, kind = listed.select(upper), self.kind[upper].long()
             p = base[kind] + scale[kind] * sampled_products(pattern, z, z)
-            drawn = kind != _ABSENT_EDGE
+            drawn = kind != ABSENT_EDGE
             weight = torch.where(drawn, slopes.of_drawn(p), slopes.of_undrawn(p)) * scale[kind]
             weight *= sampled_products(pattern, grad, value) + sampled_products(
                 pattern, value, grad
@@ -137,7 +132,7 @@ class DrawnPairs:
                 slope = torch.mm(grad[rows], value[cols].t())
                 slope.addmm_(value[rows], grad[cols].t())
                 slopes.multiply_undrawn(slope, p)
-                slope.view(-1)[columns.entries(band, self.listed)] = 0
+                columns.clear_entries(slope, band, self.listed)
                 # No other band has these rows.
                 total[rows].addmm_(slope, ends, alpha=self.rate * columns.weight)
 
@@ -151,31 +146,3 @@ def edge_products(z: Tensor, original: Adjacency) -> Tensor:
     crow = torch.searchsorted(pairs[0].contiguous(), nodes)
     upper = Pattern(crow, pairs[1].contiguous(), original.num_nodes)
     return sampled_products(upper, z.detach(), z.detach())
-
-
-def _listed(
-    edges: Tensor, present: Tensor, added: Tensor, num_nodes: int, device: torch.device
-) -> tuple[Pattern, Tensor]:
-    """All edges and added pairs in both directions, and the kind of each entry.
-
-    Args:
-        edges: Numbers of the edges, in ascending order (see `pair_keys`).  [E]
-        present: Which of them were drawn.  [E]
-        added: Numbers of the other drawn pairs, in ascending order.  [n]
-        num_nodes: Number of nodes.
-        device: Where the result is needed.
-    """
-    labeled = np.concatenate([edges.numpy() * 4 + present.numpy(), added.numpy() * 4 + _ADDED])
-    labeled.sort(kind="stable")  # merges two sorted lists in linear time
-    keys, kind = labeled >> 2, (labeled & 3).astype(np.int8)
-    starts = np.searchsorted(keys, np.arange(num_nodes + 1) * num_nodes)
-    small = np.repeat(np.arange(num_nodes, dtype=np.int32), np.diff(starts))
-    large = (keys - small.astype(np.int64) * num_nodes).astype(np.int32)
-    # The smaller neighbors of a node come first, so that SciPy has nothing to sort.
-    row, col = np.concatenate([large, small]), np.concatenate([small, large])
-    both = csr_matrix((np.tile(kind, 2), (row, col)), shape=(num_nodes, num_nodes))
-    crow, indices = (
-        torch.from_numpy(part.astype(np.int64)).to(device) for part in (both.indptr, both.indices)
-    )
-    kinds = torch.from_numpy(both.data).to(device)
-    return Pattern(crow, indices, num_nodes, symmetric=True), kinds

@@ -25,7 +25,7 @@ from gaug.graph.adjacency import Adjacency, symmetric_pattern
 from gaug.graph.caching import cached_with_gradient
 from gaug.graph.sparse import Pattern, multiply
 from gaug.methods.gaug_o.all_pairs import AllPairs
-from gaug.methods.gaug_o.drawn_pairs import DrawnPairs
+from gaug.methods.gaug_o.drawn_pairs import DrawnPairs, edge_products
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.sampled_adjacency import DenseSample, SampledAdjacency, kept_outside
 from gaug.pairs.noise import row_keys, row_noise
@@ -88,6 +88,7 @@ def sample_sparse(
     *,
     scale: float = 1.0,
     columns: int = 128,
+    products: Tensor | None = None,
 ) -> ListedSample:
     """A sample with the same distribution, at a cost that grows with the edges drawn.
 
@@ -100,8 +101,11 @@ def sample_sparse(
         seed: Seed of the sample.
         scale: What the probabilities of pairs that are not edges are multiplied by, in [0, 1].
         columns: Random pairs per node from which the gradient of pairs not drawn is estimated.
+        products: `edge_products` of the embeddings, if they are known already.  [E]
     """
-    pairs = DrawnPairs(z.detach(), original, distribution, seed, scale, columns)
+    if products is None:
+        products = edge_products(z, original)
+    pairs = DrawnPairs(z.detach(), original, distribution, seed, scale, columns, products)
     return ListedSample(z, pairs.sample(), pairs, kept_outside(z, original, distribution))
 
 

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from gaug.errors import DataError
 from gaug.graph.adjacency import Adjacency
 from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
+from gaug.methods.gaug_o.drawn_pairs import edge_products
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
 from gaug.methods.gaug_o.edge_sampling import sample_blocked, sample_dense, sample_sparse
 from gaug.methods.gaug_o.memory import SUMMED_EDGE, SampleRoom
@@ -117,7 +118,9 @@ class LearnedEdges:
             )
         drawn_from = self.prepared, self.original, self.distribution, seed
         if self.engine == "sparse":
-            return sample_sparse(*drawn_from, scale=self.scale, columns=self.columns)
+            return sample_sparse(
+                *drawn_from, scale=self.scale, columns=self.columns, products=self._products
+            )
         return (sample_dense if self.engine == "dense" else sample_blocked)(*drawn_from)
 
     @functools.cached_property
@@ -141,7 +144,11 @@ class LearnedEdges:
 
     @functools.cached_property
     def _sums(self) -> tuple[float, float]:
-        return score_sums(self.prepared, self.original)
+        return score_sums(self.prepared, self._products)
+
+    @functools.cached_property
+    def _products(self) -> Tensor:
+        return edge_products(self.prepared, self.original)
 
     def _expected_edges(self) -> float | None:
         """The expected number of edges of a draw, if there is a closed form."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from gaug.edge_predictors.evaluation import has_learned
@@ -83,7 +83,12 @@ class GAugORun(AugmentedRun):
         """Pretraining of the predictor and of the classifier, if any, then joint training."""
         config, original = self.config, self.visible.adjacency
         alone = previous is None and self.learns and config.pretrain_predictor_epochs > 0
-        if previous is not None and previous.round.method_alone and self._learns_better_scaled():
+        ranks = self.visible.ranks
+        if (
+            previous is not None
+            and previous.round.method_alone
+            and ranks.of_first(self._learns_better_scaled)
+        ):
             self.encoder, alone = self._new_encoder(scaled=True), True
         # Adam starts afresh in each of them.
         self.optimizer = self._new_optimizer()
@@ -138,6 +143,10 @@ class GAugORun(AugmentedRun):
         loss = self.encoder.loss(self._embedding, self._batch.adjacency, self.generator)
         self._edge_loss = loss.item()
         return self._weight * loss
+
+    def parameters(self) -> Iterable[nn.Parameter]:
+        """Those of the edge predictor."""
+        return self.encoder.parameters()
 
     def after_step(self) -> None:
         """The step of the edge predictor."""

@@ -11,9 +11,6 @@ from __future__ import annotations
 import numpy as np
 from torch import Tensor
 
-from gaug.graph.adjacency import Adjacency
-from gaug.methods.gaug_o.drawn_pairs import edge_products
-
 # Pairs added to a sample on average at most, by default, as a multiple of the edges of the graph.
 _TIMES_THE_EDGES = 4
 #: That in words.
@@ -25,19 +22,19 @@ def added_limit(limit: int | None, num_edges: int) -> int:
     return _TIMES_THE_EDGES * num_edges if limit is None else limit
 
 
-def score_sums(z: Tensor, original: Adjacency) -> tuple[float, float]:
+def score_sums(z: Tensor, products: Tensor) -> tuple[float, float]:
     """Sums of the scores over all edges, and over all other pairs.
 
     In double precision and in one thread, so that a sample does not depend on the threads.
 
     Args:
         z: Prepared embeddings, none negative.  [N, d]
-        original: The original graph.
+        products: Inner products of the two ends of each edge.  [E]
     """
     numbers = z.detach().cpu().numpy()
     column_sums = numbers.sum(axis=0, dtype=np.float64)
     squares = sum(float(np.square(column, dtype=np.float64).sum()) for column in numbers.T)
-    on_edges = float(edge_products(z, original).cpu().numpy().sum(dtype=np.float64))
+    on_edges = float(products.cpu().numpy().sum(dtype=np.float64))
     everything = (float(column_sums @ column_sums) - squares) / 2
     return on_edges, max(everything - on_edges, 0.0)
 

@@ -14,3 +14,4 @@ class NoAugmentationConfig(MethodConfig):
 
     name: ClassVar[str] = "none"
     title: ClassVar[str] = "original"
+    on_ranks: ClassVar[bool] = True

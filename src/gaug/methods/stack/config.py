@@ -128,6 +128,7 @@ def stack_config_type(first: type[MethodConfig], second: type[MethodConfig]) -> 
             "__doc__": f"Settings of {first.title}, and of {second.title} on its graph.",
             "__module__": __name__,
             "name": name,
+            "on_ranks": first.on_ranks and second.on_ranks,
             "title": f"{first.title} + {second.title}",
             "part_types": parts,
             "ambiguous": {one: tuple(f"{kind.name}.{one}" for kind in parts) for one in shared},

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from gaug.graph.adjacency import Adjacency
 from gaug.training.batch import Batch
@@ -67,6 +67,10 @@ class StackRun(AugmentedRun):
     def extra_loss(self) -> Tensor | None:
         """The extra loss of the part whose turn it is."""
         return self._active.extra_loss()
+
+    def parameters(self) -> Iterable[nn.Parameter]:
+        """Those of the part whose turn it is."""
+        return self._active.parameters()
 
     def after_step(self) -> None:
         """Tell the part whose turn it is."""

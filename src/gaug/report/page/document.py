@@ -100,8 +100,8 @@ class Page:
     def _footer(self) -> Html:
         versions = ", ".join(f"{name} {text}" for name, text in software_versions().items())
         made = f"Made on {datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC with {versions}"
-        command = None if self.command is None else join([" by ", tag("code", self.command)])
-        return tag("footer", tag("p", made, command, "."))
+        command = None if self.command is None else tag("pre", tag("code", self.command))
+        return tag("footer", tag("p", made, "." if command is None else " by"), command)
 
 
 @functools.lru_cache
@@ -110,18 +110,18 @@ def asset(name: str) -> str:
     return (files("gaug.report.page") / "assets" / name).read_text(encoding="utf-8")
 
 
-def figure(name: str, caption: object, alt: str, *, tall: bool = False) -> Html:
+def figure(name: str, caption: object, alt: str, *, square: bool = False) -> Html:
     """A place where the script draws the chart of this name from the page's data.
 
     Args:
         name: Name of the chart in the page's data.
         caption: What it shows, below it.
         alt: What a screen reader says instead of it.
-        tall: Whether it needs more height than others.
+        square: Whether it is as high as wide.
     """
     return tag(
         "figure",
-        tag("div", class_="chart tall" if tall else "chart", data_chart=name, data_alt=alt),
+        tag("div", class_="chart square" if square else "chart", data_chart=name, data_alt=alt),
         tag("figcaption", caption),
     )
 

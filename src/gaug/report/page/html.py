@@ -30,13 +30,20 @@ def escape(value: object) -> Html:
     return Html(html.escape(printable(str(value))))
 
 
-def counted(count: int, noun: str) -> str:
+def noun(count: int, one: str) -> str:
+    """A noun, in the plural unless there is one of it."""
+    if count == 1:
+        return one
+    return f"{one}es" if one.endswith(("s", "ch")) else f"{one}s"
+
+
+def counted(count: int, one: str) -> str:
     """A number with its noun.
 
-    >>> counted(1, "run"), counted(2000, "run")
-    ('1 run', '2,000 runs')
+    >>> counted(1, "run"), counted(2000, "class")
+    ('1 run', '2,000 classes')
     """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun(count, one)}"
 
 
 def join(parts: Iterable[object]) -> Html:

@@ -13,6 +13,8 @@ from gaug.report.page.html import Html, escape, join, tag
 
 # A table with more rows scrolls by itself.
 _LONG = 30
+# A table with no more columns is not stretched over the whole width.
+_FEW_COLUMNS = 4
 # A cell with more characters gets more room.
 _WIDE = 45
 _TAG = re.compile(r"<[^>]*>")
@@ -36,6 +38,19 @@ def number(value: float | None, digits: int = 2) -> Cell:
     if value is None or not math.isfinite(value):
         return Cell(Html("–"))
     return Cell(Html(f"{value:,.{digits}f}"), float(value))
+
+
+def signed(change: float | None, digits: int = 2) -> Cell:
+    """A change with its sign; a dash for none.
+
+    >>> signed(-0.5, 1).shown, signed(-0.01, 1).shown
+    ('−0.5', '0.0')
+    """
+    if change is None or not math.isfinite(change):
+        return Cell(Html("–"))
+    rounded = round(change, digits)
+    sign = "+" if rounded > 0 else "−" if rounded < 0 else ""
+    return Cell(Html(f"{sign}{abs(rounded):,.{digits}f}"), float(change))
 
 
 def html_table(
@@ -71,13 +86,16 @@ def html_table(
         tag("tr", *(_cell(value, place in right, place) for place, value in enumerate(row)))
         for row in rows
     ]
+    kinds = ["sortable"] if sortable else []
+    if len(header) <= _FEW_COLUMNS:
+        kinds.append("narrow")
     table = tag(
         "table",
         tag("caption", caption),
         tag("thead", tag("tr", *heads)),
         tag("tbody", *body),
         id=name,
-        class_="sortable" if sortable else None,
+        class_=" ".join(kinds) or None,
     )
     kind = "scroll long" if len(rows) > _LONG else "scroll"
     return tag("div", table, class_=kind, tabindex="0", role="group", aria_label="Table")
@@ -86,7 +104,10 @@ def html_table(
 def result_table(table: Table) -> Html:
     """A table of a study, with the paper's numbers beside ours, and its details folded."""
     rows = [[_field(value) for value in row] for row in table.rows]
-    parts = [html_table(table.title, table.header, rows)]
+    scored = {
+        place for row in table.rows for place, value in enumerate(row) if isinstance(value, Scores)
+    }
+    parts = [html_table(table.title, table.header, rows, numeric=sorted(scored))]
     parts += [tag("p", note, class_="note") for note in table.notes]
     parts += [
         tag("details", tag("summary", part.title), result_table(part)) for part in table.details
@@ -110,7 +131,8 @@ def _scores(scores: Scores) -> Cell:
         words = "missing" if scores.failure else "–"
         return Cell(join([tag("span", words, class_="missing"), paper or ""]))
     spread = "" if scores.deviation is None else f" ± {scores.deviation:.1f}"
-    shown = tag("span", f"{scores.mean:.1f}{spread}", class_="ours")
+    words = f"{scores.mean:.1f}{spread}"
+    shown = tag("span", tag("strong", words) if scores.best else words, class_="ours")
     return Cell(join([shown, paper or ""]), scores.mean)
 
 

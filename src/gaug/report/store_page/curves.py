@@ -50,7 +50,7 @@ def _charts(histories: Sequence[History]) -> list[dict[str, Any]]:
             series: dict[str, Any] = {"kind": "line", "color": color, "dash": dash}
             series["name"] = words
             series |= {"x": [epoch + 1 for epoch in epochs], "y": means}
-            charts.append(xy([series], {"title": "epoch"}, {"title": words}))
+            charts.append(xy([series], {"title": "epoch", "whole": True}, {"title": words}))
     return charts
 
 

@@ -27,6 +27,17 @@ def score_cell(values: Sequence[float]) -> Cell:
     return Cell(Html(f"{mean:.1f}{by}"), round(mean, 3))
 
 
+def experiment_link(one: Experiment, words: str) -> Html:
+    """A link that opens an experiment."""
+    return tag("a", words, href=f"#experiment={one.name}")
+
+
+def settings_cell(one: Experiment) -> Html:
+    """The settings of an experiment, as many as fit into a table."""
+    text = one.settings_text
+    return tag("code", cut(text, _LONGEST_SETTINGS)) if text else Html("")
+
+
 def experiment_rows(experiments: Sequence[Experiment]) -> list[list[object]]:
     """One row per experiment."""
     return [_row(one) for one in experiments]
@@ -35,12 +46,11 @@ def experiment_rows(experiments: Sequence[Experiment]) -> list[list[object]]:
 def _row(one: Experiment) -> list[object]:
     first = one.first
     link = tag("a", cut(first.graph, 30), href=f"#experiment={one.name}", data_e=one.name)
-    text = one.settings_text
     return [
         Cell(link),
         cut(first.model, 30),
         cut(first.method, 30),
-        tag("code", cut(text, _LONGEST_SETTINGS)) if text else "",
+        settings_cell(one),
         cut(Path(first.split or "").name, 24),
         score_cell(one.tests),
         score_cell(one.vals),

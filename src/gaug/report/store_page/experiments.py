@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gaug.choosing.resampling import RESAMPLED
 from gaug.config import Config
 from gaug.data.config import DataConfig, SplitConfig
 from gaug.edge_predictors.registry import PREDICTORS
@@ -101,7 +102,7 @@ def group(records: Sequence[RunRecord], hidden: Collection[int]) -> list[Experim
             )
         )
     found.sort(key=lambda one: -max(record.id for record in one.records))
-    return found
+    return _chosen_elsewhere(found)
 
 
 def changed_settings(config: Mapping[str, Any], model: str, method: str) -> dict[str, Any]:
@@ -122,6 +123,29 @@ def changed_settings(config: Mapping[str, Any], model: str, method: str) -> dict
     for name, values in (config.get("predictors") or {}).items():
         parts.append((f"{name}.", _different(values, _defaults(PREDICTORS, name))))
     return {f"{prefix}{name}": value for prefix, part in parts for name, value in part.items()}
+
+
+def trained_as(one: Experiment) -> str:
+    """What a trial on resampled splits shares with the training that follows it."""
+    config = {name: part for name, part in (one.first.config or {}).items() if name != "user_code"}
+    split = (one.first.split or "").removesuffix(RESAMPLED)
+    shared = (one.first.graph, one.first.graph_hash, split, one.first.model, one.first.method)
+    return json.dumps((shared, config), sort_keys=True)
+
+
+def _chosen_elsewhere(found: list[Experiment]) -> list[Experiment]:
+    """Mark what was tried on resampled splits and then trained on the given one."""
+    tried = {
+        trained_as(one)
+        for one in found
+        if one.chosen == TRIED and (one.first.split or "").endswith(RESAMPLED)
+    }
+    return [
+        dataclasses.replace(one, chosen=CHOSEN)
+        if one.chosen != CHOSEN and one.tests and trained_as(one) in tried
+        else one
+        for one in found
+    ]
 
 
 def _groups(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:

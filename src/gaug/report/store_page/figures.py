@@ -52,7 +52,7 @@ def _figure1(part: PaperPart) -> dict[str, Any]:
             if scores:
                 name = variant if modified is None else f"{variant}, tested on {where}"
                 lines.append({"name": name, "mark": paper, **_row(scores)})
-    return rows(lines, {"title": "test micro-F1, %"}, markName="paper")
+    return rows(lines, {"title": "test micro-F1, %", "score": True}, markName="paper")
 
 
 def _row(scores: Sequence[float]) -> dict[str, Any]:
@@ -118,10 +118,10 @@ def _figure5(part: PaperPart, histories: Mapping[int, History]) -> dict[str, dic
     return {
         "Figure 5: edges within a class in the graphs that GAug-O samples on Cora": xy(
             [{**share, "y": curves["intra_share"]}],
-            {"title": "epoch of joint training"},
+            {"title": "epoch of joint training", "whole": True},
             {"title": "share of edges", "percent": True},
         ),
         "Figure 5: learning curves of GAug-O on Cora": xy(
-            losses, {"title": "epoch of joint training"}, {"title": "loss"}
+            losses, {"title": "epoch of joint training", "whole": True}, {"title": "loss"}
         ),
     }

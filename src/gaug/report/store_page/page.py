@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,12 +12,18 @@ from optuna.trial import TrialState
 from gaug.drawing.names import cut
 from gaug.errors import DataError
 from gaug.report.page.document import Page, Section, figure, paragraphs, tiles
-from gaug.report.page.html import Html, counted, join, tag
+from gaug.report.page.html import Html, counted, join, noun, tag
 from gaug.report.page.tables import Cell, html_table, result_table
 from gaug.report.store_page.curves import learning_curves
-from gaug.report.store_page.experiment_data import experiment_data, experiment_rows, score_cell
+from gaug.report.store_page.experiment_data import (
+    experiment_data,
+    experiment_link,
+    experiment_rows,
+    score_cell,
+)
 from gaug.report.store_page.experiments import TRIED, Experiment, group
 from gaug.report.store_page.figures import figure_charts
+from gaug.report.store_page.gains import gain_sections
 from gaug.report.store_page.paper import PaperPart, missing_runs, paper_parts
 from gaug.report.store_page.search_section import search_section
 from gaug.report.store_page.searches import Search, read_searches
@@ -25,6 +32,8 @@ from gaug.runs.store import Store
 
 # Runs whose histories are read.
 _MOST_HISTORIES = 2_000
+# Seconds from which on a time is in hours.
+_HOURS_FROM = 2 * 3600
 
 
 def store_page(store: Store, command: str | None = None) -> Page:
@@ -53,6 +62,7 @@ def store_page(store: Store, command: str | None = None) -> Page:
         Section("paper", "The paper's tables and figures", _paper(parts, histories, charts)),
         Section("experiments", "Experiments", _experiments(experiments)),
         Section("searches", "Searches", search_section(searches, charts)),
+        *gain_sections(experiments, charts),
         Section("missing", "What is missing", _missing(parts, experiments, searches)),
         Section("software", "Software", _software(records)),
     ]
@@ -76,20 +86,20 @@ def store_page(store: Store, command: str | None = None) -> Page:
 def _overview(
     records: Sequence[RunRecord], experiments: Sequence[Experiment], searches: Sequence[Search]
 ) -> Html:
-    hours = sum(record.seconds or 0.0 for record in records) / 3600
-    shown: list[tuple[object, str]] = [
-        (f"{len(records):,}", "runs"),
-        (f"{len(experiments):,}", "experiments"),
-        (f"{len(searches):,}", "searches"),
-        (f"{hours:,.1f}", "hours of computing"),
-    ]
+    counts = (
+        (len(records), "run"),
+        (len(experiments), "experiment"),
+        (len(searches), "search"),
+    )
+    shown: list[tuple[object, str]] = [(f"{count:,}", noun(count, one)) for count, one in counts]
+    shown.append(_time(sum(record.seconds or 0.0 for record in records)))
     best: dict[str, Experiment] = {}
     for one in sorted(experiments, key=lambda one: (len(one.tests) > 1, one.val_mean)):
         if one.tests and one.vals:
             best[one.first.graph] = one
     rows = [
         [
-            Cell(_link(one, cut(graph)), cut(graph)),
+            Cell(experiment_link(one, cut(graph)), cut(graph)),
             cut(one.first.model),
             cut(one.first.method),
             score_cell(one.tests),
@@ -105,6 +115,12 @@ def _overview(
     return join([tiles(shown), html_table(caption, header, rows, numeric=(3, 4, 5))])
 
 
+def _time(seconds: float) -> tuple[str, str]:
+    if seconds < _HOURS_FROM:
+        return f"{seconds / 60:,.1f}", "minutes of computing"
+    return f"{seconds / 3600:,.1f}", "hours of computing"
+
+
 def _paper(
     parts: Sequence[PaperPart],
     histories: Mapping[int, list[dict[str, float]]],
@@ -112,16 +128,19 @@ def _paper(
 ) -> Html:
     found = []
     for part in parts:
-        drawn = figure_charts(part, histories)
-        if part.table is None and not drawn:
+        drawn = figure_charts(part, histories) if part.is_begun else {}
+        table = part.table if part.is_begun else None
+        if table is None and not drawn:
             continue
         found.append(tag("h3", part.title))
         for place, (caption, chart) in enumerate(drawn.items()):
             name = f"{part.name}-{place}"
             charts[name] = chart
             found.append(figure(name, caption, caption))
-        if part.table is not None:
-            found.append(result_table(part.table))
+        if table is not None:
+            if table.title == part.title:  # it is the heading
+                table = dataclasses.replace(table, title="Scores")
+            found.append(result_table(table))
     if not found:
         return paragraphs(
             "There are no runs of them on record. 'gaug reproduce' makes them, for example 'gaug"
@@ -190,23 +209,24 @@ def _missing(
 ) -> Html:
     rows: list[list[object]] = []
     for part in parts:
-        lacking = missing_runs(part)
+        lacking = missing_runs(part) if part.is_begun else ""
         if lacking:
             rows.append([part.title, lacking, tag("code", f"gaug reproduce {part.name}")])
+    others = [part.title for part in parts if not part.is_begun]
+    if others:
+        lacking = "not on record, or no more of it than plain training"
+        rows.append([", ".join(others), lacking, tag("code", "gaug reproduce NAME")])
     warned = [one for one in experiments if any(record.warning for record in one.records)]
     for one in warned[:50]:
         words = Counter(record.warning for record in one.records if record.warning)
         text = "; ".join(
-            f"{count} of {len(one.records)} runs: {cut(str(warning), 200)}"
+            f"{count} of {counted(len(one.records), 'run')}: {cut(str(warning), 400)}"
             for warning, count in words.items()
         )
-        rows.append([_link(one, _title(one)), text, ""])
+        rows.append([experiment_link(one, _title(one)), text, ""])
     single = sum(len(one.tests) == 1 for one in experiments)
     if single:
         rows.append([counted(single, "experiment"), "with a single run, so without a spread", ""])
-    unread = sum(one.chosen == TRIED for one in experiments)
-    if unread:
-        rows.append([counted(unread, "setting"), "tried on validation nodes only, as meant", ""])
     running = sum(search.count(TrialState.RUNNING) for search in searches)
     if running:
         rows.append([counted(running, "trial"), "running, or the process was killed", ""])
@@ -227,7 +247,3 @@ def _software(records: Sequence[RunRecord]) -> Html:
 
 def _title(one: Experiment) -> str:
     return f"{cut(one.first.graph)}, {cut(one.first.model)}, {cut(one.first.method)}"
-
-
-def _link(one: Experiment, words: str) -> Html:
-    return tag("a", words, href=f"#experiment={one.name}")

@@ -15,15 +15,18 @@ from typing import Any
 
 from gaug.data.config import DataConfig, SplitConfig
 from gaug.data.splits import Split
-from gaug.drawing.table import Code, Field, Table
+from gaug.drawing.table import Code, Field, Scores, Table
 from gaug.edge_predictors.registry import PREDICTORS
 from gaug.errors import ConfigError, GaugError
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
+from gaug.report.page.html import counted
 from gaug.report.store_page.experiments import CHOSEN, TRIED, Experiment, changed_settings
 from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
 from gaug.runs.summary import mean_and_spread
+from gaug.studies.chooser import Chosen, Given, Grid
+from gaug.studies.figure1 import SPLIT
 from gaug.studies.registry import STUDIES
 from gaug.studies.scope import StudyOptions
 from gaug.studies.searches import SEARCHES
@@ -46,12 +49,15 @@ class PaperPart:
         title: Its title.
         results: Its cells with their runs.
         table: Its numbers; None if there are none, or if they need the graph.
+        is_begun: Whether it has runs that no earlier table or figure shows, as those of plain
+            training are a part of many.
     """
 
     name: str
     title: str
     results: Sequence[CellResult]
     table: Table | None
+    is_begun: bool = True
 
     @property
     def filled(self) -> int:
@@ -61,7 +67,13 @@ class PaperPart:
 
 def paper_parts(experiments: Sequence[Experiment]) -> list[PaperPart]:
     """Every table and figure of the paper, in its order."""
-    return [_part(name, experiments) for name in STUDIES]
+    found, shown = [], set[int]()
+    for name in [name for name, entry in STUDIES.items() if entry.of_paper]:
+        part = _part(name, experiments)
+        runs = {record.id for record in records_of(part)}
+        found.append(dataclasses.replace(part, is_begun=not runs <= shown))
+        shown |= runs
+    return found
 
 
 def _part(name: str, experiments: Sequence[Experiment]) -> PaperPart:
@@ -83,7 +95,7 @@ def _part(name: str, experiments: Sequence[Experiment]) -> PaperPart:
     if any(one.records for one in results) and from_scores:
         table = study.table(study.outcomes(results, Graphs(), StudyOptions()))
         details = _settings_table(results) if name in ("table2", "table5") else []
-        table = dataclasses.replace(table, details=details)
+        table = _with_runs(dataclasses.replace(table, details=details))
         if details:
             table = table.with_note(_NOTE)
     title = study.title if name != "figure1" else "Figure 1"
@@ -91,11 +103,11 @@ def _part(name: str, experiments: Sequence[Experiment]) -> PaperPart:
 
 
 def _by_identity(study: Study, experiments: Sequence[Experiment]) -> list[CellResult]:
-    """The cells of a study of an embedded graph, by the exact identity of each run."""
+    """The cells of figure 1, by the exact identity of each run; to know them takes training."""
     known = {
         record.identity: record
         for one in experiments
-        if one.first.graph == "karate"
+        if (one.first.graph, one.first.split) == ("karate", SPLIT)
         for record in one.records
     }
     if not known:
@@ -129,15 +141,18 @@ def _by_settings(
         records = [] if best is None else [one for one in best.records if one.run in cell.runs]
         scored = [record for record in records if record.test_score is not None]
         settings = {} if best is None else best.settings
-        found.append(CellResult(cell, scored, settings, _trials(cell, best, alike)))
+        chosen = Chosen(settings, _trials(cell, best, alike))
+        # Its own settings are among those of the experiment.
+        found.append(CellResult(dataclasses.replace(cell, settings={}), scored, chosen))
     return found
 
 
 def _trials(cell: Cell, best: Experiment | None, alike: Sequence[Experiment]) -> int:
     """Number of settings among which those of a cell were chosen; 0 if they were given."""
-    if cell.chosen == "preset" and best is not None and best.settings == _wanted(cell):
-        return cell.trials
-    searched = cell.stages or cell.chosen == "preset"
+    chooser = cell.chooser
+    if isinstance(chooser, Given) and best is not None and best.settings == _wanted(cell):
+        return chooser.trials
+    searched = chooser.source in ("search", "preset")
     return sum(one.chosen in (CHOSEN, TRIED) for one in alike) if searched else 0
 
 
@@ -148,10 +163,11 @@ def _wanted(cell: Cell) -> dict[str, Any]:
 def _best(cell: Cell, alike: Sequence[Experiment]) -> Experiment | None:
     """The experiment that fills a cell."""
     wanted = _wanted(cell)
-    # Another search than the one behind a preset may fill a cell too.
-    stages = SEARCHES[cell.plan.method.name] if cell.chosen == "preset" else cell.stages
-    searched = {name for stage in stages for part in (stage.values, *stage.over) for name in part}
-    free = searched | ({"predictor"} if stages else set())
+    chooser = cell.chooser
+    if chooser.source == "preset":  # another search than the one behind it may fill the cell, too
+        chooser = Grid(SEARCHES[cell.plan.method.name])
+    searched = chooser.settings if isinstance(chooser, Grid) else set()
+    free = searched | ({"predictor"} if searched else set())
     split = cell.plan.split.hash if isinstance(cell.plan.split, Split) else None
     candidates = [
         one
@@ -159,12 +175,12 @@ def _best(cell: Cell, alike: Sequence[Experiment]) -> Experiment | None:
         if one.tests
         and split in (None, one.first.split_hash)
         and _settled(one.settings, free) == _settled(wanted, free)
-        and not (stages and _is_control(one))
+        and not (searched and _is_control(one))
     ]
     return max(
         candidates,
         key=lambda one: (
-            cell.chosen == "preset" and one.settings == wanted,
+            cell.chooser.source == "preset" and one.settings == wanted,
             one.chosen == CHOSEN,
             len(one.tests) > 1,
             one.val_mean,
@@ -219,19 +235,47 @@ def _settings_table(results: Sequence[CellResult]) -> list[Table]:
     return [Table("Settings of these cells", header, rows)] if rows else []
 
 
+def _with_runs(table: Table) -> Table:
+    """The rows and columns in which there is a score."""
+    lists = [row for row in table.rows if any(isinstance(value, Scores) for value in row)]
+    scored = {place for row in lists for place, value in enumerate(row) if _is_score(value)}
+    lacking = {
+        place
+        for row in lists
+        for place, value in enumerate(row)
+        if isinstance(value, Scores) and place not in scored
+    }
+    rows = [
+        [value for place, value in enumerate(row) if place not in lacking]
+        for row in table.rows
+        if row not in lists or any(map(_is_score, row))
+    ]
+    if not lacking and len(rows) == len(table.rows):
+        return table
+    header = [name for place, name in enumerate(table.header) if place not in lacking]
+    shorter = dataclasses.replace(table, header=header, rows=rows)
+    return shorter.with_note("Rows and columns without any run on record are left out.")
+
+
+def _is_score(value: Field) -> bool:
+    return isinstance(value, Scores) and bool(value.values)
+
+
 def missing_runs(part: PaperPart) -> str:
-    """What a table or figure lacks, in a few words; empty if nothing."""
+    """What a table or figure that was begun lacks, in a few words; empty if nothing."""
     total = len(part.results)
-    if not part.filled:
-        return "nothing is on record"
     short = [one for one in part.results if 0 < len(one.records) < len(one.cell.runs)]
     words = []
     if part.filled < total:
-        words.append(f"{total - part.filled:,} of {total:,} cells have no runs")
+        words.append(f"{total - part.filled:,} of {counted(total, 'cell')} have no runs")
     if short:
         runs = statistics.fmean(len(one.records) for one in short)
-        have = "cell has" if len(short) == 1 else "cells have"
-        words.append(f"{len(short):,} {have} fewer runs than asked for ({runs:.0f} on average)")
+        wanted = max(len(one.cell.runs) for one in short)
+        have = "has" if len(short) == 1 else "have"
+        words.append(
+            f"{counted(len(short), 'cell')} {have} {runs:.0f} of {wanted:,} runs"
+            + (" on average" if len(short) > 1 else "")
+        )
     return "; ".join(words)
 
 

@@ -10,7 +10,7 @@ from optuna.trial import TrialState
 
 from gaug.drawing.names import cut
 from gaug.report.page.document import figure, paragraphs
-from gaug.report.page.html import Html, join, tag
+from gaug.report.page.html import Html, counted, join, tag
 from gaug.report.store_page.searches import Search, settings_of
 
 # Searches that are drawn.
@@ -32,17 +32,19 @@ def search_section(searches: Sequence[Search], charts: dict[str, Any]) -> Html:
         body: list[object] = []
         if best is not None:
             settings = " ".join(f"{name}={value}" for name, value in settings_of(best).items())
-            body.append(tag("p", f"Best: {best.values[0]:.1f} with ", tag("code", settings), "."))
+            again = ", with new seeds" if search.finalists else ""
+            words = f"Best validation micro-F1: {best.values[0]:.1f} %{again}. Settings: "
+            body.append(tag("p", words, tag("code", settings)))
         if search.finished:
             names = [f"search-{place}-{kind}" for kind in ("history", "importances", "parallel")]
             charts[names[0]] = search.history_chart()
             body.append(figure(names[0], "Score of each trial", "Scores of the trials in order."))
-            if search.importances:
+            if len(search.importances) > 1:
                 charts[names[1]] = search.importance_chart()
                 body.append(
                     figure(names[1], "How much each setting matters", "Importance of settings.")
                 )
-            else:
+            elif not search.importances:
                 body.append(
                     tag("p", f"How much each setting matters: {search.why_no_importances}.")
                 )
@@ -65,7 +67,7 @@ def search_section(searches: Sequence[Search], charts: dict[str, Any]) -> Html:
             tag("p", f"Trials: {len(search.trials):,}, {', '.join(counts)}.", class_="note")
         )
         score = "" if best is None else f", best {best.values[0]:.1f}"
-        title = f"{cut(search.name, 80)}: {len(search.trials):,} trials{score}"
+        title = f"{cut(search.name, 80)}: {counted(len(search.trials), 'trial')}{score}"
         parts.append(tag("details", tag("summary", title), *body, open=place == 0))
     if len(searches) > _MOST_SEARCHES:
         parts.append(tag("p", f"{len(searches) - _MOST_SEARCHES:,} older searches are not shown."))

@@ -76,8 +76,8 @@ class Search:
         ]
         return xy(
             [one for one in series if one["x"]],
-            {"title": "trial"},
-            {"title": "validation micro-F1, %"},
+            {"title": "trial", "whole": True},
+            {"title": "validation micro-F1, %", "score": True},
         )
 
     def importance_chart(self) -> dict[str, Any]:

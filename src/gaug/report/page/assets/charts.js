@@ -4,11 +4,11 @@ gaug.charts = (() => {
   const { draw, make, number, cut } = gaug;
   const dashes = { solid: null, dashed: "7 4", dotted: "2 4" };
 
-  function ticksOf(low, high, count) {
+  function ticksOf(low, high, count, whole) {
     if (!(high > low)) return [low];
-    const raw = (high - low) / count;
+    const raw = Math.max((high - low) / count, whole ? 1 : 0);
     const power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 2.5, 5, 10].find(factor => factor * power >= raw - 1e-12) * power;
+    const step = [1, 2, ...(whole ? [] : [2.5]), 5, 10].find(factor => factor * power >= raw - 1e-12) * power;
     const found = [];
     for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + step * 1e-9; value += step) {
       found.push(Math.abs(value) < step * 1e-9 ? 0 : Number(value.toPrecision(12)));
@@ -25,17 +25,20 @@ gaug.charts = (() => {
       const turn = zero ? value => Math.log10(1 + value) : value => Math.log10(Math.max(value, low));
       if (!zero) low = Math.max(low, 1e-9);
       const [a, b] = [turn(low), Math.max(turn(high), turn(low) + 0.1)];
-      const found = zero && low <= 0 ? [0] : [];
-      for (let power = Math.floor(Math.log10(Math.max(low, zero ? 1 : low))); power <= Math.ceil(Math.log10(Math.max(high, 1))); power++) {
-        const value = 10 ** power;
-        if (value >= low * 0.999 && value <= high * 1.001) found.push(value);
+      const found = zero && low <= 0 ? [0] : [], least = Math.max(low, zero ? 1 : low), decades = Math.log10(Math.max(high, 1) / least);
+      for (let power = Math.floor(Math.log10(least)); power <= Math.ceil(Math.log10(Math.max(high, 1))); power++) {
+        for (const factor of decades < 2 ? [1, 2, 5] : [1]) {
+          const value = Number((factor * 10 ** power).toPrecision(1));
+          if (value >= low * 0.999 && value <= high * 1.001) found.push(value);
+        }
       }
       return { at: value => from + (turn(value) - a) / (b - a) * (to - from), ticks: found, low, high };
     }
     if (high - low < 1e-12) { low -= 0.5; high += 0.5; }
     const pad = axis.tight ? 0 : (high - low) * 0.04;
-    const [a, b] = [axis.low ?? low - pad, axis.high ?? high + pad];
-    return { at: value => from + (value - a) / (b - a) * (to - from), ticks: ticksOf(a, b, count), low: a, high: b };
+    // No score is above 100; a little room is left for a mark that is there.
+    const [a, b] = [axis.low ?? low - pad, axis.high ?? Math.min(high + pad, axis.score ? 100 + pad : Infinity)];
+    return { at: value => from + (value - a) / (b - a) * (to - from), ticks: ticksOf(a, b, count, axis.whole).filter(value => !axis.score || value <= 100), low: a, high: b };
   }
   function tickText(value, axis) {
     if (axis.percent) return `${number(100 * value, 100 * value % 1 ? 1 : 0)} %`;
@@ -68,17 +71,17 @@ gaug.charts = (() => {
     return make("ul", { class: "legend" }, ...shown.map(one => {
       const sign = draw("svg", { viewBox: "0 0 24 12", "aria-hidden": "true" });
       const paint = `var(--${one.color})`;
-      if (one.kind === "points") sign.append(gaugFill(marker(one.shape, 12, 6, 4), paint));
+      if (one.kind === "points") sign.append(painted(marker(one.shape, 12, 6, 4), paint));
       else sign.append(draw("line", { x1: 1, x2: 23, y1: 6, y2: 6, stroke: paint, "stroke-width": 3, "stroke-dasharray": dashes[one.dash || "solid"] }));
       return make("li", {}, sign, one.name);
     }));
   }
-  function gaugFill(element, paint) { element.setAttribute("fill", paint); return element; }
+  function painted(element, paint) { element.setAttribute("fill", paint); return element; }
   const canvasOf = (width, height, alt) => draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": alt });
 
   function xy(holder, spec, alt) {
     const width = Math.max(300, Math.min(holder.clientWidth || 640, 1000));
-    const height = spec.height || Math.round(Math.min(380, Math.max(240, width * 0.5)));
+    const height = holder.classList.contains("square") ? width : Math.round(Math.min(380, Math.max(240, width * 0.5)));
     const svg = canvasOf(width, height, alt);
     const margin = { left: 64, right: 14, top: 12, bottom: 46 };
     const [xs, ys] = [spec.series.flatMap(one => one.x), spec.series.flatMap(one => [...one.y, ...(one.low || []), ...(one.high || [])])];
@@ -106,8 +109,8 @@ gaug.charts = (() => {
         svg.append(draw("polygon", { points: [...up, ...down].join(" "), fill: paint, "fill-opacity": 0.15 }));
       }
       if (one.kind === "points") {
-        const group = draw("g", { fill: paint, "fill-opacity": one.opacity || 0.8 });
-        points.forEach(point => point && group.append(marker(one.shape, ...point, one.size || 3)));
+        const group = draw("g", { fill: paint, "fill-opacity": 0.8 });
+        points.forEach(point => point && group.append(marker(one.shape, ...point, 3)));
         svg.append(group);
       } else {
         let path = "", open = false;
@@ -120,7 +123,10 @@ gaug.charts = (() => {
           } else path += `${open ? "L" : "M"}${point[0].toFixed(1)},${point[1].toFixed(1)}`;
           open = true;
         });
-        svg.append(draw("path", { d: path, fill: one.area ? paint : "none", "fill-opacity": one.area ? 0.18 : null, stroke: paint, "stroke-width": one.thin ? 1 : 2, "stroke-opacity": one.thin ? 0.45 : null, "stroke-dasharray": dashes[one.dash || "solid"], "stroke-linejoin": "round" }));
+        const known = points.filter(Boolean);
+        const most = Math.max(...(one.dots || [1]));
+        if (one.dots || known.length === 1) points.forEach((point, i) => point && svg.append(painted(marker("circle", ...point, one.dots ? 2 + 5 * Math.sqrt(one.dots[i] / most) : 3.5), paint)));
+        svg.append(draw("path", { d: path, fill: one.area ? paint : "none", "fill-opacity": one.area ? 0.18 : null, stroke: paint, "stroke-width": 2, "stroke-dasharray": dashes[one.dash || "solid"], "stroke-linejoin": "round" }));
       }
       points.forEach((point, i) => point && places.push([point[0] + (one.kind === "steps" ? (x.at(one.x[i] + one.width) - point[0]) / 2 : 0), point[1], `${one.name ? one.name + "\n" : ""}${one.labels ? one.labels[i] : `${spec.x.title}: ${tickText(round(one.x[i]), spec.x)}\n${spec.y.title}: ${tickText(round(one.y[i]), spec.y)}`}`]));
     }
@@ -146,36 +152,54 @@ gaug.charts = (() => {
     svg.addEventListener("pointerleave", tip.hide);
   }
 
+  // Words in at most two lines of so many characters.
+  function inLines(text, longest) {
+    const words = text.split(" ");
+    let first = "";
+    while (words.length && (first + words[0]).length < longest) first += `${words.shift()} `;
+    return [first.trim() || cut(words.shift() || "", longest), cut(words.join(" "), longest)].filter(Boolean);
+  }
+
   // One row per category: a bar, or points with their mean and spread, and a mark for another value.
+  // A note stands below the name of a row.
   function rows(holder, spec, alt) {
     const width = Math.max(300, Math.min(holder.clientWidth || 640, 1000));
-    const step = spec.rows.some(row => row.points) ? 38 : 30;
-    const longest = Math.max(...spec.rows.map(row => cut(row.name, 34).length), 4);
-    const left = Math.min(longest * 7.4 + 14, width * 0.42), right = 64, bottom = 44, top = 6;
+    const narrow = width < 520;  // as on a phone: names stand above their rows, not beside them
+    const longest = Math.max(...spec.rows.map(row => cut(row.name, 34).length), ...spec.rows.map(row => 0.8 * cut(row.note || "", 60).length), 4);
+    const left = narrow ? 12 : Math.min(longest * 7.4 + 14, width * 0.42), right = 64, bottom = 44, top = 6;
+    const room = narrow ? width - 24 : left - 14;
+    const notes = spec.rows.map(row => inLines(row.note || "", Math.floor(room / 5.6)));
+    const linesOfNotes = Math.max(...notes.map(lines => lines.length));
+    const step = (spec.rows.some(row => row.points) ? 38 : 30) + (narrow ? 16 + 12 * linesOfNotes : linesOfNotes > 1 ? 12 : 0);
     const height = top + bottom + step * spec.rows.length;
     const svg = canvasOf(width, height, alt);
-    const values = spec.rows.flatMap(row => [...(row.points || []), row.value, row.mark].filter(Number.isFinite));
+    const values = spec.rows.flatMap(row => [...(row.points || []), row.value, row.value - row.spread, row.value + row.spread, row.mark, spec.zero ? 0 : NaN].filter(Number.isFinite));
     const x = scaleOf(spec.x, values, left, width - right, Math.max(2, Math.floor((width - left) / 110)));
     for (const value of x.ticks) {
       svg.append(draw("line", { class: "grid", x1: x.at(value), x2: x.at(value), y1: top, y2: height - bottom }));
       svg.append(draw("text", { x: x.at(value), y: height - bottom + 18, "text-anchor": "middle" }, tickText(value, spec.x)));
     }
-    svg.append(draw("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, spec.x.title || ""));
+    const halfTitle = 3.5 * (spec.x.title || "").length;
+    svg.append(draw("text", { x: Math.max(halfTitle, Math.min((left + width - right) / 2, width - halfTitle)), y: height - 4, "text-anchor": "middle" }, spec.x.title || ""));
+    if (spec.zero) svg.append(draw("line", { class: "axis", x1: x.at(0), x2: x.at(0), y1: top, y2: height - bottom }));
     const places = [];
     spec.rows.forEach((row, i) => {
-      const middle = top + step * (i + 0.5), paint = `var(--${row.color || "c0"})`;
-      svg.append(draw("text", { class: "label", x: left - 10, y: middle + 4, "text-anchor": "end" }, cut(row.name, Math.floor((left - 14) / 7.2))));
+      const middle = narrow ? top + step * (i + 1) - 18 : top + step * (i + 0.5), paint = `var(--${row.color || "c0"})`;
+      const beside = narrow ? { x: 2 } : { x: left - 10, "text-anchor": "end" };
+      const first = narrow ? top + step * i + 16 : middle + [4, -2, -7][notes[i].length];
+      svg.append(draw("text", { class: "label", ...beside, y: first }, cut(row.name, Math.floor(room / 7.2))));
+      notes[i].forEach((line, j) => svg.append(draw("text", { class: "small", ...beside, y: first + 14 + 12 * j }, line)));
       if (row.points) {
         const group = draw("g", { fill: paint, "fill-opacity": 0.55 });
         row.points.forEach((value, j) => {
           if (value === null) return;
           const y = middle + ((j * 7919) % 13 - 6) * (row.points.length > 1 ? 1 : 0);
           group.append(marker(row.shape, x.at(value), y, 3.2));
-          places.push([x.at(value), y, `${row.name}\n${number(value, 2)}`]);
+          places.push([x.at(value), y, `${row.name}\n${row.note ? row.note + "\n" : ""}${number(value, 2)}`]);
         });
         svg.append(group);
         if (Number.isFinite(row.value)) {
-          if (row.spread) svg.append(draw("line", { x1: x.at(row.value - row.spread), x2: x.at(row.value + row.spread), y1: middle, y2: middle, stroke: "var(--ink)", "stroke-width": 1.5 }));
+          if (row.spread) svg.append(draw("line", { x1: x.at(row.value - row.spread), x2: x.at(Math.min(row.value + row.spread, x.high)), y1: middle, y2: middle, stroke: "var(--ink)", "stroke-width": 1.5 }));
           svg.append(draw("line", { x1: x.at(row.value), x2: x.at(row.value), y1: middle - 11, y2: middle + 11, stroke: "var(--ink)", "stroke-width": 3 }));
         }
       } else if (Number.isFinite(row.value)) {
@@ -188,7 +212,7 @@ gaug.charts = (() => {
         places.push([x.at(row.value), middle, `${row.name}\n${row.text || number(round(row.value))}`]);
       }
       if (Number.isFinite(row.mark)) {
-        svg.append(gaugFill(marker("diamond", x.at(row.mark), middle, 4.5), "var(--removed)"));
+        svg.append(painted(marker("diamond", x.at(row.mark), middle, 4.5), "var(--removed)"));
         places.push([x.at(row.mark), middle, `${spec.markName || "mark"}\n${number(row.mark)}`]);
       }
     });
@@ -200,7 +224,8 @@ gaug.charts = (() => {
   function parallel(holder, spec, alt) {
     const width = Math.max(300, Math.min(holder.clientWidth || 640, 1000)), height = 320;
     const svg = canvasOf(width, height, alt);
-    const top = 40, bottom = 290, left = 60, right = width - 60;
+    const widest = Math.max(...(spec.axes[0].values || []).map(value => cut(value, 12).length), 6);
+    const top = 52, bottom = 290, left = 7.4 * widest + 12, right = width - 60;
     const at = spec.axes.map((_, i) => spec.axes.length === 1 ? (left + right) / 2 : left + (right - left) * i / (spec.axes.length - 1));
     const scales = spec.axes.map((axis, i) => {
       if (axis.values) {
@@ -251,5 +276,6 @@ gaug.charts = (() => {
     waiting = requestAnimationFrame(renderAll);
   }).observe(document.getElementById("content"));
   document.addEventListener("toggle", renderAll, true);
+  window.addEventListener("beforeprint", renderAll);
   return { render, renderAll };
 })();

@@ -44,10 +44,10 @@ gaug.experiments = (() => {
       if (row.hidden) continue;
       const { one } = lineOf.get(row);
       const values = known(one.test).length ? known(one.test) : known(one.val);
-      if (values.length) shown.push({ name: `${cut(one.graph, 16)} · ${cut(one.model, 10)} · ${cut(one.method, 12)}`, points: values.slice(0, 60), value: mean(values), spread: spread(values), text: mean(values).toFixed(1), color: known(one.test).length ? "c0" : "other", shape: known(one.test).length ? "circle" : "square" });
+      if (values.length) shown.push({ name: `${cut(one.graph, 16)} · ${cut(one.model, 10)} · ${cut(one.method, 16)}`, note: one.settings, points: values.slice(0, 60), value: mean(values), spread: spread(values), text: mean(values).toFixed(1), color: known(one.test).length ? "c0" : "other", shape: known(one.test).length ? "circle" : "square" });
       if (shown.length === 20) break;
     }
-    gaug.data.charts.compared = { kind: "rows", rows: shown, x: { title: "micro-F1, %" } };
+    gaug.data.charts.compared = { kind: "rows", rows: shown, x: { title: "micro-F1, %", score: true } };
     compared.closest("figure").hidden = !shown.length;
     if (shown.length) gaug.charts.render(compared, gaug.data.charts.compared, compared.dataset.alt);
   }
@@ -76,7 +76,7 @@ gaug.experiments = (() => {
     parts.push(make("button", { type: "button", on: { click: () => { open(null); keep(); table.closest(".scroll").focus(); } } }, "Close"));
     panel.replaceChildren(...parts);
     const scored = [["test", one.test, "c0"], ["validation", one.val, "c2"]].filter(part => known(part[1]).length);
-    gaug.charts.render(chart, { kind: "rows", x: { title: "micro-F1, %" }, rows: scored.map(([title, values, color]) => ({ name: title, points: known(values), value: mean(known(values)), spread: spread(known(values)), text: words(known(values)).split(" ")[0], color })) }, `Scores of the runs: ${scored.map(part => `${part[0]} ${words(known(part[1]))}`).join(", ")}`);
+    gaug.charts.render(chart, { kind: "rows", x: { title: "micro-F1, %", score: true }, rows: scored.map(([title, values, color]) => ({ name: title, points: known(values), value: mean(known(values)), spread: spread(known(values)), text: words(known(values)).split(" ")[0], color })) }, `Scores of the runs: ${scored.map(part => `${part[0]} ${words(known(part[1]))}`).join(", ")}`);
     curves.forEach((curve, i) => gaug.charts.render(places[i], curve, `Learning curve: ${curve.y.title}`));
   }
 

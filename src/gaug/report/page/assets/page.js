@@ -31,7 +31,7 @@ const gaug = (() => {
   }
   function number(value, digits) {
     if (value === null || value === undefined) return "–";
-    return value.toLocaleString("en-US", digits === undefined ? {} : { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    return value.toLocaleString("en-US", digits === undefined ? {} : { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
   }
 
   // The theme: as the system has it, or the other one.
@@ -50,9 +50,11 @@ const gaug = (() => {
     showTheme();
   });
   systemDark.addEventListener("change", showTheme);
-  // Paper is white, for what is drawn on a canvas, too.
-  let before;
+  // Paper is white, for what is drawn on a canvas, too, and nothing on it can be unfolded.
+  let before, folded = [];
   window.addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    folded.forEach(part => { part.open = true; });
     before = document.documentElement.dataset.theme;
     document.documentElement.dataset.theme = "light";
     showTheme();
@@ -60,6 +62,7 @@ const gaug = (() => {
   window.addEventListener("afterprint", () => {
     if (before) document.documentElement.dataset.theme = before;
     else delete document.documentElement.dataset.theme;
+    folded.forEach(part => { part.open = false; });
     showTheme();
   });
 
@@ -101,6 +104,23 @@ const gaug = (() => {
       table.dispatchEvent(new CustomEvent("sorted", { detail: { place: cell.cellIndex, direction: next } }));
     });
   }
+  // A table that is wider than a phone: its cells get the names of their columns, and the style
+  // sheet puts them below each other.
+  const phone = window.matchMedia("(max-width: 40rem)"), fewColumns = 4;
+  function stackTables() {
+    for (const table of document.querySelectorAll("main table:not(.matrix)")) {
+      table.classList.remove("stacked");
+      const names = [...table.tHead.rows[0].cells].map(cell => cell.textContent);
+      const isWide = table.offsetWidth ? table.offsetWidth > table.parentElement.clientWidth + 1 : names.length > fewColumns;
+      if (!phone.matches || !isWide) continue;
+      table.classList.add("stacked");
+      if (table.dataset.named) continue;
+      for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { cell.dataset.column = names[i]; });
+      table.dataset.named = "yes";
+    }
+  }
+  phone.addEventListener("change", stackTables);
+  stackTables();
   queueMicrotask(showTheme);
   return { data, make, draw, color, cut, number, sortTable, whenThemeChanges };
 })();

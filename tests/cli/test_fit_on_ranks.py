@@ -1,0 +1,85 @@
+"""gaug fit by several processes of torchrun."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+_FIT = (
+    *("fit", "karate", "--split", "stratified", "--json", "--set", "train_fraction=0.5"),
+    *("--set", "batch_size=5", "--set", "epochs=5", "--set", "dropout=0"),
+)
+
+
+@pytest.mark.ranks
+def test_two_processes_write_the_model_of_one(gaug, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    done = subprocess.run(
+        [sys.executable, *torchrun, "-m", "gaug", *_FIT, "--out", str(tmp_path / "two")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(scratch)},
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)  # of one process: two would be no JSON
+    result = gaug(*_FIT, "--out", tmp_path / "one")
+    expected = json.loads(result.out)
+    for name in ("best_epoch", "epochs", "val_score", "test_score", "config", "split"):
+        assert found[name] == expected[name]
+    one, two = (load_file(tmp_path / name / "weights.safetensors") for name in ("one", "two"))
+    for name, weight in one.items():
+        torch.testing.assert_close(two[name], weight, rtol=1e-4, atol=1e-5)
+    assert list(scratch.glob("gaug-*")) == []
+
+
+@pytest.fixture(params=[0, 1])
+def rank(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The number of this process, one of two."""
+    for name, value in {"RANK": request.param, "WORLD_SIZE": 2, "MASTER_PORT": 1}.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("MASTER_ADDR", "localhost")
+    return int(request.param)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "karate"], "'gaug train' is not for 2 processes of torchrun: only 'gaug fit'"),
+        (["datasets"], "'gaug datasets' is not for 2 processes"),
+        (["fit", "karate", "--out", "m"], "without batch_size a step is on the whole graph"),
+        (["fit", "karate", "--out", "m", "--set", "batch_size=1"], "number of processes, 2"),
+        (["fit", "karate", "--out", "m", "--set", "batch_size=auto"], "is for one process"),
+        (["fit", "karate", "--out", "m", "--method", "auto"], "--method auto trains many models"),
+        (["fit", "karate", "--out", "m", "--set", "batchsize=4"], "Unknown setting 'batchsize'"),
+        (["fit", "karate"], "Missing option"),
+    ],
+)
+def test_what_cannot_be_split_is_refused_by_the_first_process_alone(
+    gaug, no_training, rank: int, arguments: list[str], message: str
+) -> None:
+    result = gaug(*arguments)
+    assert result.code == 2
+    assert result.out == ""
+    if rank == 0:
+        assert message in result.err
+    else:
+        assert result.err == ""
+
+
+def test_a_world_of_one_process_is_no_matter(gaug, tmp_path, monkeypatch) -> None:
+    for name, value in {"RANK": 0, "WORLD_SIZE": 1, "MASTER_PORT": 1}.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("MASTER_ADDR", "localhost")
+    result = gaug("fit", "karate", "--out", tmp_path / "model", "--set", "epochs=2")
+    assert result.code == 0, result.err
