@@ -59,7 +59,11 @@ def cluster() -> Iterator[Any]:
     pytest.importorskip("ray", reason="needs Ray: pip install 'gaug[cluster]'")
     from ray.cluster_utils import Cluster
 
-    size = {"num_cpus": 1, "object_store_memory": 100_000_000, "include_dashboard": False}
+    size: dict[str, Any] = {
+        "num_cpus": 1,
+        "object_store_memory": 100_000_000,
+        "include_dashboard": False,
+    }
     made = Cluster(initialize_head=True, head_node_args=size)
     made.add_node(**size)
     yield made
