@@ -30,7 +30,7 @@ def check(result: AutoResult, data: Data) -> None:
     """Every candidate was tried, the verdict is the number, and all nodes have a known class."""
     comparison = result.comparison
     assert {str(candidate) for candidate in CANDIDATES} <= {t.name for t in comparison.trials}
-    assert comparison.drawn_nodes
+    assert comparison.resampling is not None, "few nodes draw their own parts in the end"
     if comparison.helps:
         assert known(comparison.gain_of(comparison.chosen)).confidence >= SURE
     predicted = result.classifier.predict(data)
@@ -46,8 +46,10 @@ def test_ten_labeled_nodes(data: Data) -> None:
     result = quick(data)
     check(result, data)
     # Four nodes of each class train in each run, and one validates.
-    outcomes = known(result.comparison.plain.outcomes)
-    assert (outcomes.nodes.shape[1], outcomes.num_nodes) == (10, 2)
+    resampling = known(result.comparison.resampling)
+    assert resampling.nodes.tolist() == sorted(labeled.tolist())
+    split = resampling.split_of(resampling.first)
+    assert (split.train.numel(), split.val.numel()) == (8, 2)
 
 
 def test_a_class_with_two_nodes_is_trained_and_validated_in_every_run(
