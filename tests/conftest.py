@@ -64,7 +64,9 @@ def cluster() -> Iterator[Any]:
         "object_store_memory": 100_000_000,
         "include_dashboard": False,
     }
-    made = Cluster(initialize_head=True, head_node_args=size)
+    # A busy machine may be slow to answer, and is not lost.
+    patient = {"_system_config": {"health_check_timeout_ms": 60_000}}
+    made = Cluster(initialize_head=True, head_node_args={**size, **patient})
     made.add_node(**size)
     yield made
     made.shutdown()

@@ -74,9 +74,10 @@ def wait_until(holds: Any, seconds: float = 600) -> None:
 def run_processes() -> list[psutil.Process]:
     """The processes of runs on the cluster, which Ray names after their work."""
     found = []
-    for process in psutil.process_iter(["cmdline"]):
-        if any(part.startswith("ray::work") for part in process.info["cmdline"] or ()):
-            found.append(process)
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if " ".join(process.cmdline()).startswith("ray::work"):
+                found.append(process)
     return found
 
 
@@ -87,10 +88,14 @@ def lose_a_machine(cluster: Any) -> None:
     cluster.add_node(wait=False, **size)
 
 
-def lose_a_worker() -> None:
-    wait_until(run_processes)
-    with contextlib.suppress(psutil.NoSuchProcess):
+def lose_a_worker(caller: subprocess.Popen[str]) -> None:
+    wait_until(lambda: run_processes() or has_ended(caller))
+    with contextlib.suppress(psutil.NoSuchProcess, IndexError):
         run_processes()[0].kill()
+
+
+def has_ended(process: subprocess.Popen[str]) -> bool:
+    return process.poll() is not None
 
 
 def test_a_study_survives_machines_workers_and_callers_that_are_killed(
@@ -109,21 +114,19 @@ def test_a_study_survives_machines_workers_and_callers_that_are_killed(
     moments = [60 * (place + 1) // (FAULTS + 1) for place in range(FAULTS)]
     while True:
         with started(command(*STUDY, store=killed, cluster=cluster)) as process:
-            while moments and process.poll() is None:
-                moment = moments.pop(0)
-                wait_until(
-                    lambda at=moment, p=process: (
-                        records(killed).total() >= at or p.poll() is not None
-                    )
-                )
+            while moments:
+                wait_until(lambda p=process: records(killed).total() >= moments[0] or has_ended(p))
+                if has_ended(process):
+                    break
                 fault = next(faults)
                 print(f"{fault} lost after {records(killed).total()} runs", flush=True)
+                moments.pop(0)
                 if fault == "machine":
                     lose_a_machine(cluster)
                 elif fault == "worker":
-                    lose_a_worker()
+                    lose_a_worker(process)
                 else:
-                    process.send_signal(signal.SIGKILL)
+                    process.kill()
                     break
             out, err = process.communicate(timeout=300)
         if process.returncode != -signal.SIGKILL:
