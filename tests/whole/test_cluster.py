@@ -35,7 +35,6 @@ STUDY = (
     *("reproduce", "table2", "--graphs", "cora", "--models", "gcn", "--settings", "default"),
     *("--methods", "none,dropedge,adaedge,gaug-m", "--runs", "15", "--format", "json"),
 )
-LONG = ("train", "karate", "--method", "gaug-o", "--set", "epochs=100000", *SPLIT)
 
 
 def command(*arguments: str, store: Path, cluster: Any = None) -> list[str]:
@@ -94,6 +93,14 @@ def lose_a_worker(caller: subprocess.Popen[str]) -> None:
         run_processes()[0].kill()
 
 
+def lose_the_caller(caller: subprocess.Popen[str]) -> None:
+    """Kill it, after which none of its runs stays behind on the cluster."""
+    wait_until(lambda: run_processes() or has_ended(caller))
+    begun = run_processes()
+    caller.kill()
+    wait_until(lambda: not any(run.is_running() for run in begun))
+
+
 def has_ended(process: subprocess.Popen[str]) -> bool:
     return process.poll() is not None
 
@@ -126,7 +133,7 @@ def test_a_study_survives_machines_workers_and_callers_that_are_killed(
                 elif fault == "worker":
                     lose_a_worker(process)
                 else:
-                    process.kill()
+                    lose_the_caller(process)
                     break
             out, err = process.communicate(timeout=300)
         if process.returncode != -signal.SIGKILL:
@@ -137,16 +144,6 @@ def test_a_study_survives_machines_workers_and_callers_that_are_killed(
     assert records(killed) == records(alone)
     assert max(records(killed).values()) == 1
     assert records(killed).total() == 60
-
-
-def test_no_run_of_a_caller_that_was_killed_stays_behind(cluster: Any, tmp_path: Path) -> None:
-    before = {process.pid for process in run_processes()}
-    long = command(*LONG, "--runs", "2", store=tmp_path / "store.sqlite", cluster=cluster)
-    with started(long) as process:
-        wait_until(lambda: {run.pid for run in run_processes()} - before)
-        begun = {run.pid for run in run_processes()} - before
-        process.kill()
-    wait_until(lambda: not any(psutil.pid_exists(pid) for pid in begun))
 
 
 def test_ctrl_c_keeps_what_is_finished_and_ends_what_was_begun(

@@ -131,7 +131,9 @@ class RayCluster(Executor):
         if not fitting:
             raise _TooLargeError(_why_nowhere(wanted, self._machines()))
         # As if the machine were full of such jobs.
-        equal = min(machine["memory"] * _threads(job) / machine["CPU"] for machine in fitting)
+        equal = min(
+            machine.get("memory", 0) * _threads(job) / machine["CPU"] for machine in fitting
+        )
         share = max(int(equal), int(wanted.get("memory", 0)))
         number = next(self._numbers)
         packed, references = self._packed(job)
