@@ -59,6 +59,7 @@ def cluster() -> Iterator[Any]:
     pytest.importorskip("ray", reason="needs Ray: pip install 'gaug[cluster]'")
     from ray.cluster_utils import Cluster
 
+    os.environ.setdefault("RAY_worker_niceness", "0")  # with 15, workers wait for all others
     size: dict[str, Any] = {
         "num_cpus": 1,
         "object_store_memory": 100_000_000,
