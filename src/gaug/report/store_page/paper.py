@@ -10,21 +10,18 @@ import dataclasses
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from gaug.data.config import DataConfig, SplitConfig
 from gaug.data.splits import Split
-from gaug.drawing.table import Code, Field, Scores, Table
+from gaug.drawing.table import Table
 from gaug.edge_predictors.registry import PREDICTORS
 from gaug.errors import ConfigError, GaugError
-from gaug.methods.registry import METHODS
-from gaug.models.registry import MODELS
 from gaug.report.page.html import counted
 from gaug.report.store_page.experiments import CHOSEN, TRIED, Experiment, changed_settings
+from gaug.report.store_page.paper_tables import settings_table, with_runs
 from gaug.runs.graphs import Graphs
 from gaug.runs.record import RunRecord
-from gaug.runs.summary import mean_and_spread
 from gaug.studies.chooser import Chosen, Given, Grid
 from gaug.studies.figure1 import SPLIT
 from gaug.studies.registry import STUDIES
@@ -94,8 +91,8 @@ def _part(name: str, experiments: Sequence[Experiment]) -> PaperPart:
     from_scores = type(study).outcomes is Study.outcomes or name == "figure1"
     if any(one.records for one in results) and from_scores:
         table = study.table(study.outcomes(results, Graphs(), StudyOptions()))
-        details = _settings_table(results) if name in ("table2", "table5") else []
-        table = _with_runs(dataclasses.replace(table, details=details))
+        details = settings_table(results) if name in ("table2", "table5") else []
+        table = with_runs(dataclasses.replace(table, details=details))
         if details:
             table = table.with_note(_NOTE)
     title = study.title if name != "figure1" else "Figure 1"
@@ -209,56 +206,6 @@ def _is_control(one: Experiment) -> bool:
         except ConfigError:
             continue
     return False
-
-
-def _settings_table(results: Sequence[CellResult]) -> list[Table]:
-    rows: list[list[Field]] = []
-    for result in results:
-        if not result.records:
-            continue
-        first = result.records[0]
-        text = " ".join(f"{name}={value}" for name, value in result.settings.items())
-        how = f"of {result.trials} tried" if result.trials else "given"
-        rows.append(
-            [
-                first.graph,
-                MODELS.title(first.model),
-                METHODS.title(first.method),
-                Code(text) if text else "defaults",
-                how if text else "",
-                Path(first.split).name,
-                len(result.records),
-                mean_and_spread(result.val_scores) if result.val_scores else None,
-            ]
-        )
-    header = ["graph", "model", "method", "settings", "chosen", "split", "runs", "validation"]
-    return [Table("Settings of these cells", header, rows)] if rows else []
-
-
-def _with_runs(table: Table) -> Table:
-    """The rows and columns in which there is a score."""
-    lists = [row for row in table.rows if any(isinstance(value, Scores) for value in row)]
-    scored = {place for row in lists for place, value in enumerate(row) if _is_score(value)}
-    lacking = {
-        place
-        for row in lists
-        for place, value in enumerate(row)
-        if isinstance(value, Scores) and place not in scored
-    }
-    rows = [
-        [value for place, value in enumerate(row) if place not in lacking]
-        for row in table.rows
-        if row not in lists or any(map(_is_score, row))
-    ]
-    if not lacking and len(rows) == len(table.rows):
-        return table
-    header = [name for place, name in enumerate(table.header) if place not in lacking]
-    shorter = dataclasses.replace(table, header=header, rows=rows)
-    return shorter.with_note("Rows and columns without any run on record are left out.")
-
-
-def _is_score(value: Field) -> bool:
-    return isinstance(value, Scores) and bool(value.values)
 
 
 def missing_runs(part: PaperPart) -> str:
