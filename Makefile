@@ -37,10 +37,10 @@ demo: $(READY)
 	$(BIN)/gaug demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 coverage: $(READY)
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing
+	$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term-missing
 
 # Not every lowest version has a release for every Python: use 3.11. What old versions warn of is
 # theirs, so warnings are no errors here.
@@ -48,7 +48,7 @@ lowest:
 	$(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) .ci/lowest.py > $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt -e '.[test]'
-	$(LOWEST)/bin/python -m pytest -n auto -W default
+	$(LOWEST)/bin/python -m pytest -n auto --dist loadgroup -W default
 
 fuzz: $(READY)
 	GAUG_FUZZ=10000 $(BIN)/python -m pytest tests/data/test_fuzz.py

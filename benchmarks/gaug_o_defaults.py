@@ -110,7 +110,8 @@ def _gains(plans: Sequence[Plan], runs: int, store: Store) -> tuple[str, list[Ga
 
 def _test_score(plan: Plan, runs: int, store: Store) -> str:
     records = execute(plan, runs=runs, store=store, resume=True)
-    return mean_and_spread([record.test_score for record in records if record.test_score])
+    scores = [record.test_score for record in records if record.test_score is not None]
+    return mean_and_spread(scores)
 
 
 if __name__ == "__main__":

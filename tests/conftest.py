@@ -59,8 +59,15 @@ def cluster() -> Iterator[Any]:
     pytest.importorskip("ray", reason="needs Ray: pip install 'gaug[cluster]'")
     from ray.cluster_utils import Cluster
 
-    size = {"num_cpus": 1, "object_store_memory": 100_000_000, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args=size)
+    os.environ.setdefault("RAY_worker_niceness", "0")  # with 15, workers wait for all others
+    size: dict[str, Any] = {
+        "num_cpus": 1,
+        "object_store_memory": 100_000_000,
+        "include_dashboard": False,
+    }
+    # A busy machine may be slow to answer, and is not lost.
+    patient = {"_system_config": {"health_check_timeout_ms": 60_000}}
+    made = Cluster(initialize_head=True, head_node_args={**size, **patient})
     made.add_node(**size)
     yield made
     made.shutdown()

@@ -106,7 +106,7 @@ class Config:
     ambiguous: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __post_init__(self) -> None:
-        hints = _hints(type(self))
+        hints = _hints(type(self))  # type: ignore[arg-type]  # classes have a hash
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             _check(field, hints[field.name], value)
@@ -148,7 +148,7 @@ def parse_value(config_type: type[Config], name: str, text: str) -> Any:
     >>> parse_value(TrainingConfig, "epochs", "50")
     50
     """
-    hint = _hints(config_type)[name]
+    hint = _hints(config_type)[name]  # type: ignore[arg-type]
     options = _alternatives(hint)
     if type(None) in options and text.lower() == "none":
         return None

@@ -86,9 +86,9 @@ def test_labels_of_test_nodes_make_no_difference_to_the_choice(noisy: Data):
 
 def test_where_nothing_helps_the_graph_stays_as_it_is():
     data = load_graph("karate")
-    result = auto(data, trial_runs=1, epochs=5)
+    result = auto(data, trial_runs=2, epochs=5)
     assert not result.comparison.helps
-    assert result.comparison.drawn_nodes
+    assert result.comparison.drawn_nodes  # from the second run on
     assert result.augmented is data
     assert result.classifier.fitted.method.name == "none"
     assert result.test_score is None

@@ -82,8 +82,9 @@ def test_with_more_training_nodes_the_final_validates_on_those_alone_and_equally
         (140, 500, "given"),
         (10 * MANY, MANY - 1, "fresh"),
         (10 * MANY, MANY, "given"),
-        (FEW - 2, FEW - 1, "all"),
-        (FEW, FEW - 1, "fresh"),
+        (FEW, FEW, "fresh"),
+        (FEW, FEW - 1, "all"),
+        (20, FEW - 1, "all"),
     ],
 )
 def test_who_draws_depends_on_the_numbers_of_training_and_validation_nodes(train, val, expected):

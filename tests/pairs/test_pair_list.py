@@ -27,8 +27,12 @@ def test_every_pair_is_listed_in_both_directions_with_its_kind(
     form = fused_pair_list if compiled else pair_list
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pair_list, "compiled_form", lambda _: form if compiled else None)
-        patch.setattr(torch, "get_num_threads", lambda: threads)
-        found = PairList.of(edges, present, added, num_nodes, torch.device("cpu"))
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        try:
+            found = PairList.of(edges, present, added, num_nodes, torch.device("cpu"))
+        finally:
+            torch.set_num_threads(before)
     wanted = torch.maximum(kinds, kinds.t())
     matrix = torch.full_like(wanted, NOTHING)
     matrix[found.listed.row, found.listed.col] = found.kind.long()

@@ -92,6 +92,7 @@ print(json.dumps([held, plan_memory(placed).peak, cost.peak_memory_mb * 1e6]))
         ("gcn", "bgcn", {"epochs": 3, "graphs": 1}),
         ("gcn", "none", {"epochs": 1, "batch_size": 400, "fanout": 10}),
         ("jknet", "none", {"epochs": 1, "batch_size": 400, "fanout": 5}),
+        ("gat", "none", {"epochs": 1, "batch_size": 2000, "fanout": 10}),
         ("gcn", "gaug-o", {"epochs": 1, "pretrain_predictor_epochs": 1, "edge_embedding": 64,
                            "pretrain_classifier_epochs": 1, "edge_model": "vgae",
                            "batch_size": 400, "fanout": 5}),

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import shutil
+import socket
 import threading
 import time
 from collections import OrderedDict
@@ -25,7 +26,6 @@ from gaug.edge_predictors import fitted
 from gaug.edge_predictors.config import GAEConfig
 from gaug.edge_predictors.gae import GAE
 from gaug.errors import ConfigError, TrainingError
-from gaug.pairs.parts import Part
 from gaug.runs import ray_connection
 from gaug.runs.evaluate import evaluate
 from gaug.runs.execute import execute, execute_all
@@ -36,7 +36,7 @@ from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 
-SHORT = {"epochs": 5, "train_fraction": 0.3}
+SHORT: dict[str, Any] = {"epochs": 5, "train_fraction": 0.3}
 
 
 @dataclass(frozen=True)
@@ -284,6 +284,24 @@ def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPat
         ray_connection.connect("auto")
 
 
+def test_another_version_of_python_there_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ray = pytest.importorskip("ray", reason="needs Ray: pip install 'gaug[cluster]'")
+
+    def refuse(**options: Any) -> None:
+        raise RuntimeError("Version mismatch: The cluster was started with:\n    Python: 3.9.1\n")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    monkeypatch.setattr(ray, "init", refuse)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(ConfigError, match=r"another version .* 3\.9\.1 .*Install") as caught:
+            ray_connection.connect(address)
+    assert "\n" not in str(caught.value)
+
+
 def test_workers_limit_the_jobs_at_a_time_on_a_cluster_too(
     on_cluster: Executor, cluster: Any, tmp_path: Path
 ) -> None:
@@ -321,7 +339,7 @@ def test_a_ranking_on_the_cluster_is_that_of_this_process(
     on_cluster: Executor, monkeypatch: pytest.MonkeyPatch, allocation: str
 ) -> None:
     monkeypatch.setattr("gaug.pairs.parts.PAIRS_IN_PART", 100)
-    done: list[Part] = []
+    done: list[object] = []
     run = on_cluster.run
 
     def watched(jobs: Any, *options: Any) -> Iterator[Any]:

@@ -35,7 +35,6 @@ STUDY = (
     *("reproduce", "table2", "--graphs", "cora", "--models", "gcn", "--settings", "default"),
     *("--methods", "none,dropedge,adaedge,gaug-m", "--runs", "15", "--format", "json"),
 )
-LONG = ("train", "karate", "--method", "gaug-o", "--set", "epochs=100000", *SPLIT)
 
 
 def command(*arguments: str, store: Path, cluster: Any = None) -> list[str]:
@@ -74,9 +73,10 @@ def wait_until(holds: Any, seconds: float = 600) -> None:
 def run_processes() -> list[psutil.Process]:
     """The processes of runs on the cluster, which Ray names after their work."""
     found = []
-    for process in psutil.process_iter(["cmdline"]):
-        if any(part.startswith("ray::work") for part in process.info["cmdline"] or ()):
-            found.append(process)
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if " ".join(process.cmdline()).startswith("ray::work"):
+                found.append(process)
     return found
 
 
@@ -87,10 +87,22 @@ def lose_a_machine(cluster: Any) -> None:
     cluster.add_node(wait=False, **size)
 
 
-def lose_a_worker() -> None:
-    wait_until(run_processes)
-    with contextlib.suppress(psutil.NoSuchProcess):
+def lose_a_worker(caller: subprocess.Popen[str]) -> None:
+    wait_until(lambda: run_processes() or has_ended(caller))
+    with contextlib.suppress(psutil.NoSuchProcess, IndexError):
         run_processes()[0].kill()
+
+
+def lose_the_caller(caller: subprocess.Popen[str]) -> None:
+    """Kill it, after which none of its runs stays behind on the cluster."""
+    wait_until(lambda: run_processes() or has_ended(caller))
+    begun = run_processes()
+    caller.kill()
+    wait_until(lambda: not any(run.is_running() for run in begun))
+
+
+def has_ended(process: subprocess.Popen[str]) -> bool:
+    return process.poll() is not None
 
 
 def test_a_study_survives_machines_workers_and_callers_that_are_killed(
@@ -109,21 +121,19 @@ def test_a_study_survives_machines_workers_and_callers_that_are_killed(
     moments = [60 * (place + 1) // (FAULTS + 1) for place in range(FAULTS)]
     while True:
         with started(command(*STUDY, store=killed, cluster=cluster)) as process:
-            while moments and process.poll() is None:
-                moment = moments.pop(0)
-                wait_until(
-                    lambda at=moment, p=process: (
-                        records(killed).total() >= at or p.poll() is not None
-                    )
-                )
+            while moments:
+                wait_until(lambda p=process: records(killed).total() >= moments[0] or has_ended(p))
+                if has_ended(process):
+                    break
                 fault = next(faults)
                 print(f"{fault} lost after {records(killed).total()} runs", flush=True)
+                moments.pop(0)
                 if fault == "machine":
                     lose_a_machine(cluster)
                 elif fault == "worker":
-                    lose_a_worker()
+                    lose_a_worker(process)
                 else:
-                    process.send_signal(signal.SIGKILL)
+                    lose_the_caller(process)
                     break
             out, err = process.communicate(timeout=300)
         if process.returncode != -signal.SIGKILL:
@@ -134,16 +144,6 @@ def test_a_study_survives_machines_workers_and_callers_that_are_killed(
     assert records(killed) == records(alone)
     assert max(records(killed).values()) == 1
     assert records(killed).total() == 60
-
-
-def test_no_run_of_a_caller_that_was_killed_stays_behind(cluster: Any, tmp_path: Path) -> None:
-    before = {process.pid for process in run_processes()}
-    long = command(*LONG, "--runs", "2", store=tmp_path / "store.sqlite", cluster=cluster)
-    with started(long) as process:
-        wait_until(lambda: {run.pid for run in run_processes()} - before)
-        begun = {run.pid for run in run_processes()} - before
-        process.kill()
-    wait_until(lambda: not any(psutil.pid_exists(pid) for pid in begun))
 
 
 def test_ctrl_c_keeps_what_is_finished_and_ends_what_was_begun(

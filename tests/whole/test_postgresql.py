@@ -68,11 +68,21 @@ def database() -> Iterator[str]:
         shutil.rmtree(folder)
 
 
-def test_two_searches_at_once_share_a_study_and_no_trial_is_lost_or_doubled(database: str) -> None:
+@pytest.fixture(params=["this machine", pytest.param("cluster", marks=pytest.mark.cluster)])
+def where(request: pytest.FixtureRequest) -> list[str]:
+    """Options that say where runs are done; both searches are drivers of one cluster."""
+    if request.param == "cluster":
+        return ["--cluster", request.getfixturevalue("cluster").address]
+    return ["--workers", "1"]
+
+
+def test_two_searches_at_once_share_a_study_and_no_trial_is_lost_or_doubled(
+    database: str, where: list[str]
+) -> None:
     trials = 12
     command = [sys.executable, "-m", "gaug", "search", "karate", "--method", "gaug-m"]
     command += ["--trials", str(trials), "--trial-runs", "2", "--runs", "2", "--set", "epochs=20"]
-    command += ["--split", "stratified", "--set", "train_fraction=0.3", "--workers", "1"]
+    command += ["--split", "stratified", "--set", "train_fraction=0.3", *where]
     command += ["--store", database, "--json", "--quiet"]
     both = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

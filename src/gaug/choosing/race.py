@@ -134,7 +134,7 @@ class _Race:
             if trial.name in self.candidates:
                 continue
             self.candidates[trial.name] = candidate
-            reason = unsuitable(candidate, self.task)
+            reason = unsuitable(candidate, self.task) or self._too_long(candidate, part)
             if reason is not None:
                 self._leave_out(trial, reason)
             elif self._least_seconds(candidate) <= _LONG:

@@ -9,10 +9,10 @@ This asks for the gain with training nodes *like* the given ones. Where they are
 depends on which they are. So if there are at least as many as validation nodes, the final runs of
 a comparison validate on former training nodes: three times as many as the validation nodes if 60 %
 train and 20 % validate. What was tried on the given validation nodes could not adapt to them.
+Where training nodes are fewer, the given split stays.
 
-Where training nodes are fewer, the given split stays, with one exception: fewer than `FEW`
-validation nodes say next to nothing, and then all runs after the first draw from all nodes. With
-`MANY` validation nodes, the given ones are enough.
+There are two exceptions. Fewer than `FEW` validation nodes say next to nothing, so all runs after
+the first draw from all nodes. And `MANY` validation nodes are enough as they are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from torch import Tensor
 from gaug.data.splits import Split
 from gaug.runs.plan import Plan
 
-#: With fewer validation nodes than this, runs draw their own even if few nodes train.
+#: With fewer validation nodes than this, all runs draw their own.
 FEW = 200
 #: With this many validation nodes, no run draws its own.
 MANY = 2000
@@ -65,9 +65,11 @@ class Resampling:
             final: The first of the final runs.
         """
         train, val = split.train.numel(), split.val.numel()
+        if val < FEW:
+            return cls(split, labels, seed)
         if val <= train and val < MANY:
             return cls(split, labels, seed, first=final, fresh=True)
-        return cls(split, labels, seed) if val < FEW else None
+        return None
 
     @functools.cached_property
     def nodes(self) -> Tensor:

@@ -93,16 +93,16 @@ def augment(
     )
     method = plan.method.build(seed=seed)
     assert isinstance(method, GAugM)
-    with run_progress(f"{name}: edge predictor", 100, quiet=quiet, unit="%") as move:
-        fitted = method.fit_predictor(data, on_share=lambda share: move(100 * share))
-    if fitted.predictor.flaw_ is not None:
-        print(f"gaug: {fitted.predictor.flaw_}", file=sys.stderr)
-    with (
-        ThisProcess() if cluster is None else cluster_executor(cluster) as executor,
-        executor.ranking(),
-        run_progress(f"{name}: all pairs", 100, quiet=quiet, unit="%") as move,
-    ):
-        found = method.find_change(data, on_share=lambda share: move(100 * share))
+    with ThisProcess() if cluster is None else cluster_executor(cluster) as executor:
+        with run_progress(f"{name}: edge predictor", 100, quiet=quiet, unit="%") as move:
+            fitted = method.fit_predictor(data, on_share=lambda share: move(100 * share))
+        if fitted.predictor.flaw_ is not None:
+            print(f"gaug: {fitted.predictor.flaw_}", file=sys.stderr)
+        with (
+            executor.ranking(),
+            run_progress(f"{name}: all pairs", 100, quiet=quiet, unit="%") as move,
+        ):
+            found = method.find_change(data, on_share=lambda share: move(100 * share))
     title = f"{name}, predictor {method.config.predictor}"
     made_by = {
         "graph": name,

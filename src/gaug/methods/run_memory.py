@@ -192,10 +192,10 @@ def _plain_run(size: GraphSize, model: ModelSpec) -> int:
     if size.step_nodes is not None:
         share = size.nodes_in_step / max(1, size.nodes)
         stored = (4 if size.dense else _STORED_ENTRY) * size.features * share
-        # One batch trains while the next is prepared. Validation is on the whole graph, and what
-        # batches of many sizes leave free is in too small pieces for it.
-        step += 2 * (stored + _BATCH_ENTRY * size.entries_in_step) + _inference(size, model)
-        step += _COMPILED
+        # One batch trains while the next is prepared. Validation is on the whole graph, and comes
+        # when the batches of its epoch are gone.
+        step += 2 * (stored + _BATCH_ENTRY * size.entries_in_step)
+        step = max(step, _inference(size, model)) + _COMPILED
     return int(_laid_out(size, model) + step)
 
 

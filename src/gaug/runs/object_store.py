@@ -39,7 +39,8 @@ class _Stored:
 class ObjectStore:
     """Packs jobs, and stores what they have in common once.
 
-    What is stored is dropped when neither a tensor here nor a job there has it any more.
+    What is stored is dropped when neither a tensor here nor a job there has it any more. The
+    fingerprint of a tensor's memory is taken once: graphs are never changed in place.
     """
 
     def __init__(self) -> None:

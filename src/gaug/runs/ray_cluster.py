@@ -10,17 +10,19 @@ import contextlib
 import itertools
 import os
 import pickle
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gaug.errors import ConfigError, GaugError, TrainingError, reason_of
-from gaug.memory import Room, size_text
+from gaug.memory import Room
 from gaug.pairs.parts import parts_done_by
 from gaug.provenance import software_versions
 from gaug.runs.executor import Executor, Job, OnNote, OnProgress
 from gaug.runs.interrupts import DeferredInterrupts
 from gaug.runs.ray_connection import connect
+from gaug.runs.ray_needs import TooLargeError, equal_share, needs
 from gaug.runs.worker_processes import WORKER_BYTES
 
 if TYPE_CHECKING:
@@ -64,6 +66,8 @@ class RayCluster(Executor):
         self._store = ObjectStore()
         self._work = ray.remote(scheduling_strategy="SPREAD")(_checked_work())
         self._numbers = itertools.count()
+        self._there: list[dict[str, float]] = []
+        self._ask_again = 0.0
 
     def run(
         self,
@@ -85,10 +89,10 @@ class RayCluster(Executor):
                         job = interrupts.undeferred(waiting)
                         if job is None:
                             break
-                        threads = _threads(job)
+                        threads = int(needs(job)["CPU"])
                         try:
                             reference, number = self._begin(job)
-                        except _TooLargeError as error:
+                        except TooLargeError as error:
                             yield job, error
                         else:
                             pending[reference] = (job, number)
@@ -122,17 +126,8 @@ class RayCluster(Executor):
             self._ray.shutdown()
 
     def _begin(self, job: Job[Any]) -> tuple[ObjectRef[Any], int]:
-        wanted = _wanted(job)
-        fitting = [
-            machine
-            for machine in self._machines()
-            if all(machine.get(name, 0) >= amount for name, amount in wanted.items())
-        ]
-        if not fitting:
-            raise _TooLargeError(_why_nowhere(wanted, self._machines()))
-        # As if the machine were full of such jobs.
-        equal = min(machine["memory"] * _threads(job) / machine["CPU"] for machine in fitting)
-        share = max(int(equal), int(wanted.get("memory", 0)))
+        wanted = needs(job)
+        share = equal_share(wanted, self._machines())
         number = next(self._numbers)
         packed, references = self._packed(job)
         work = self._work.options(
@@ -191,9 +186,12 @@ class RayCluster(Executor):
             _, left = self._ray.wait(left, num_returns=len(left), timeout=seconds)
 
     def _machines(self) -> list[dict[str, float]]:
-        """What each machine has that is there now."""
-        nodes = self._ray.nodes()  # type: ignore[no-untyped-call]
-        return [node["Resources"] for node in nodes if node["Alive"]]
+        """What each machine has that is there, as of a second ago."""
+        if time.monotonic() > self._ask_again:
+            nodes = self._ray.nodes()  # type: ignore[no-untyped-call]
+            self._there = [node["Resources"] for node in nodes if node["Alive"]]
+            self._ask_again = time.monotonic() + 1.0
+        return self._there
 
     def _at_once(self, threads: int) -> int:
         """How many jobs to begin: as many as fit side by side, and one that waits in line."""
@@ -220,39 +218,6 @@ class _Progress:
             self._asked = self._board.read.remote(numbers)
         told = [self._known[number] for number in numbers if number in self._known]
         return sum(share for share, _ in told), told[0][1] if told else ""
-
-
-class _TooLargeError(ConfigError):
-    """A job that no machine of the cluster can take."""
-
-
-def _threads(job: Job[Any]) -> int:
-    return int(getattr(job, "threads", 1))
-
-
-def _wanted(job: Job[Any]) -> dict[str, float]:
-    """What a job needs, in the terms of Ray."""
-    wanted: dict[str, float] = {"CPU": _threads(job)}
-    memory = int(getattr(job, "memory", 0))
-    if memory:
-        wanted["memory"] = WORKER_BYTES + memory
-    if getattr(job, "device", "cpu").startswith("cuda"):
-        wanted["GPU"] = 1
-    return wanted
-
-
-def _why_nowhere(wanted: dict[str, float], machines: Sequence[dict[str, float]]) -> str:
-    def text(needs: dict[str, float]) -> str:
-        parts = [f"{needs.get('CPU', 0):g} CPUs", size_text(needs.get("memory", 0))]
-        if "GPU" in wanted:
-            parts.append(f"{needs.get('GPU', 0):g} GPUs")
-        return ", ".join(parts)
-
-    found = "; ".join(sorted({text(machine) for machine in machines if machine.get("CPU")}))
-    return (
-        f"A run needs {text(wanted)} on one machine, and the cluster has only machines with"
-        f" {found or 'no CPUs'}. Use fewer threads or smaller settings, or add a larger machine."
-    )
 
 
 def _comparable(versions: dict[str, str]) -> dict[str, str]:

@@ -16,8 +16,8 @@ _DEFAULTS = {
     # What happens to machines would be printed on standard output, which may be JSON.
     "RAY_DEDUP_LOGS_SKIP_REGEX": "^",
     "RAY_NUM_REDIS_GET_RETRIES": "1",
-    "RAY_py_gcs_connect_timeout_s": "5",
-    "RAY_gcs_rpc_server_connect_timeout_s": "5",
+    "RAY_py_gcs_connect_timeout_s": "15",
+    "RAY_gcs_rpc_server_connect_timeout_s": "15",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # what Ray warns will be the default
 }
 _CLIENT = "ray://"

@@ -74,7 +74,7 @@ class PreparedRuns:
         if threads < 1:
             raise ConfigError(f"threads must be at least 1, got {threads}.")
         check_training(task, training)
-        check_model(model, task)
+        task.ranks.of_first(lambda: check_model(model, task))  # it calls it on the whole graph
         if isinstance(training.batch_size, int):
             with torch.random.fork_rng(devices=[]):
                 hops_of_batches(model.build(task.in_features, task.num_classes), training)
