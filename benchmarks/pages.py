@@ -30,6 +30,11 @@ from gaug.runs.store import Store
 RUNS, RUNS_EACH = 20_000, 3
 NODES = 2_000
 _SECONDS = 4
+# Around the node with most neighbors, enough nodes are within reach.
+_TO_THE_HUB = """() => {
+  const { count, edgesOf } = gaug.graph, nodes = [...Array(count).keys()];
+  location.hash = `#node=${nodes.sort((a, b) => edgesOf(b).length - edgesOf(a).length)[0]}`;
+}"""
 
 
 def main() -> None:
@@ -108,6 +113,7 @@ def _drawing(folder: Path) -> None:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(f"file://{path}")
+        page.evaluate(_TO_THE_HUB)
         page.select_option("label:has-text('Nodes at most') select", str(NODES))
         page.select_option("label:has-text('Steps from it') select", "3")
         nodes, edges = page.evaluate("gaug.neighborhood.size()")

@@ -23,7 +23,7 @@ from gaug.training.task import Task
 # Faster than most machines, so that only hopeless candidates are skipped in advance.
 _PAIRS_PER_SECOND = 5e8
 # What ranking all pairs, and a joint epoch of GAug-O, take in terms of an epoch of a GAE.
-_RANKING, _JOINT_EPOCH = 5, 5
+_RANKING, _JOINT_EPOCH = 5, 10
 
 
 @dataclass(frozen=True)

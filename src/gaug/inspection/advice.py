@@ -113,5 +113,5 @@ def advise(evidence: Evidence) -> Advice:
     return Advice(
         "unclear",
         f"The difference between features alone and a GCN is not more than {chance}, so it does"
-        " not show which method helps. Try several with --method auto.",
+        " not show which method helps. Try several with auto.",
     )

@@ -1,7 +1,7 @@
 """What searches and races tried, compared with no augmentation in the same runs.
 
 The truth of validation nodes is not in a store, so a gain is the difference of the scores of whole
-runs here; ``gaug train --method auto`` compares node by node and says how sure a gain is.
+runs here; `gaug.auto` compares node by node and says how sure a gain is.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def gain_sections(experiments: Sequence[Experiment], charts: dict[str, Any]) -> 
         return []
     parts: list[Html] = [
         paragraphs(
-            "What searches and '--method auto' tried, compared with no augmentation in the same"
+            "What searches and auto tried, compared with no augmentation in the same"
             " runs: points of validation micro-F1 above it. The best of many is best partly by"
             " chance, most of all with few runs, so those with most runs come first. A test score"
             " was read only of what was taken in the end."
