@@ -66,6 +66,26 @@ def test_what_was_tried_on_resampled_splits_and_then_trained_was_chosen() -> Non
     assert (taken[0].tests, taken[1]) == ([77.0] * 3, None)
 
 
+def test_what_a_race_tried_with_patience_and_was_then_trained_without_was_chosen() -> None:
+    patient = {"epochs": 400, "patience": 100}
+    records = [
+        *(record(plan(**patient), run, id=run, val_score=60.0) for run in range(2)),
+        *(
+            record(plan("dropedge", drop_fraction=share, **patient), run, **trial)
+            for share, first in ((0.1, 10), (0.2, 20))
+            for run in range(2)
+            for trial in [{"id": first + run, "val_score": 60.0 + first, "test_score": None}]
+        ),
+        record(plan("dropedge", drop_fraction=0.1, epochs=400), id=30, test_score=77.0),
+    ]
+    experiments = group(records, {one.id for one in records if one.id < 30})
+    (found,) = compare_gains(experiments)
+    taken = {one.mean: one.taken for one in found.tried}
+    assert taken[20.0] is None
+    assert taken[10.0] is not None
+    assert taken[10.0].tests == [77.0]
+
+
 def test_nothing_is_compared_without_plain_runs_or_without_a_choice() -> None:
     tried = record(plan("dropedge", drop_fraction=0.1), id=1, test_score=None)
     given = record(plan("dropedge", drop_fraction=0.2), id=2)

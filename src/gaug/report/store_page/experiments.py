@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gaug.choosing.resampling import RESAMPLED
+from gaug.choosing.trial_training import trial_training
 from gaug.config import Config
 from gaug.data.config import DataConfig, SplitConfig
 from gaug.edge_predictors.registry import PREDICTORS
@@ -126,23 +128,32 @@ def changed_settings(config: Mapping[str, Any], model: str, method: str) -> dict
 
 
 def trained_as(one: Experiment) -> str:
-    """What a trial on resampled splits shares with the training that follows it."""
+    """What a trial shares with the training that follows it, whatever nodes it was tried on."""
+    return _training_key(one, (one.first.config or {}).get("training"))
+
+
+def tried_as(one: Experiment) -> set[str]:
+    """What its trials share with an experiment; those of a race are trained with patience."""
+    training = (one.first.config or {}).get("training")
+    keys = {_training_key(one, training)}
+    with contextlib.suppress(ConfigError, TypeError):  # of another version
+        keys.add(_training_key(one, trial_training(TrainingConfig(**(training or {}))).to_dict()))
+    return keys
+
+
+def _training_key(one: Experiment, training: Mapping[str, Any] | None) -> str:
     config = {name: part for name, part in (one.first.config or {}).items() if name != "user_code"}
     split = (one.first.split or "").removesuffix(RESAMPLED)
     shared = (one.first.graph, one.first.graph_hash, split, one.first.model, one.first.method)
-    return json.dumps((shared, config), sort_keys=True)
+    return json.dumps((shared, {**config, "training": training}), sort_keys=True)
 
 
 def _chosen_elsewhere(found: list[Experiment]) -> list[Experiment]:
-    """Mark what was tried on resampled splits and then trained on the given one."""
-    tried = {
-        trained_as(one)
-        for one in found
-        if one.chosen == TRIED and (one.first.split or "").endswith(RESAMPLED)
-    }
+    """Mark what was tried on other nodes or with patience, and then trained as it was asked for."""
+    tried = {trained_as(one) for one in found if one.chosen == TRIED}
     return [
         dataclasses.replace(one, chosen=CHOSEN)
-        if one.chosen != CHOSEN and one.tests and trained_as(one) in tried
+        if one.chosen != CHOSEN and one.tests and not tried.isdisjoint(tried_as(one))
         else one
         for one in found
     ]

@@ -18,7 +18,7 @@ from gaug.report.page.document import Section, figure, paragraphs
 from gaug.report.page.html import Html, counted, join, tag
 from gaug.report.page.tables import Cell, html_table, signed
 from gaug.report.store_page.experiment_data import experiment_link, score_cell, settings_cell
-from gaug.report.store_page.experiments import CHOSEN, TRIED, Experiment, trained_as
+from gaug.report.store_page.experiments import CHOSEN, TRIED, Experiment, trained_as, tried_as
 from gaug.runs.summary import spread
 
 _NONE = "none"
@@ -34,7 +34,7 @@ class Tried:
         experiment: The experiment.
         gains: Points of its validation score above no augmentation, for each run that both have.
         taken: The experiment in which its test score was read in the end, if it was: the same one,
-            or of the given split if it was tried on resampled ones.
+            or that of the given split and training if it was tried with others.
     """
 
     experiment: Experiment
@@ -65,7 +65,7 @@ def compare_gains(experiments: Sequence[Experiment]) -> list[GainComparison]:
     alike: dict[str, list[Experiment]] = {}
     for one in experiments:
         alike.setdefault(_beside(one), []).append(one)
-    taken = {trained_as(one): one for one in experiments if one.chosen == CHOSEN}
+    taken = {key: one for one in experiments if one.chosen == CHOSEN for key in tried_as(one)}
     found = []
     for members in alike.values():
         plain = next((one for one in members if one.first.method == _NONE), None)
