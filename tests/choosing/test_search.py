@@ -17,12 +17,15 @@ from gaug.choosing.search import SearchResult, search_settings
 from gaug.choosing.trial import Trial
 from gaug.config import Span, searched_settings
 from gaug.data.config import SplitConfig
+from gaug.data.splits import make_split
+from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.edge_predictors.config import GAEConfig
 from gaug.errors import ConfigError, TrainingError
 from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.methods.gaug_m.config import GAugMConfig
 from gaug.methods.registry import METHODS
 from gaug.runs.execute import execute
+from gaug.runs.plan import Plan
 from gaug.runs.store import Store
 from gaug.runs.worker_processes import WorkerProcesses
 from gaug.training.run import PreparedRuns
@@ -215,7 +218,7 @@ def test_a_search_that_ran_out_of_time_goes_on_later(scored, store: Store, monke
     with monkeypatch.context() as patched:
         ticks = itertools.count()  # a clock that moves a second each time somebody looks
         patched.setattr(time, "monotonic", lambda: float(next(ticks)))
-        short = search_settings(plan, trials=9, trial_runs=2, timeout=20.0, store=store)
+        short = search_settings(plan, trials=9, trial_runs=2, timeout=35.0, store=store)
     assert 0 < len(short.trials) < 9
     assert [t.settings for t in short.trials] == [
         t.settings for t in whole.trials[: len(short.trials)]
@@ -245,7 +248,11 @@ def test_a_trial_that_was_given_up_is_not_ranked(scored) -> None:
 
 
 def test_the_test_score_of_the_best_is_read_from_its_trial(store: Store, monkeypatch) -> None:
-    result = search_settings(karate("dropedge"), trials=3, trial_runs=2, store=store)
+    # With as many validation nodes, and few that train, all trials have the given split.
+    data = planted_graph(SyntheticConfig(num_nodes=500, num_classes=2, num_features=10))
+    split = make_split(data, "random", SplitConfig(train_fraction=0.1, val_fraction=0.5))
+    plan = Plan.of(data, split=split, method="dropedge", settings=["epochs=3"])
+    result = search_settings(plan, trials=3, trial_runs=2, store=store)
     assert {record.test_score for record in store.all()} == {None}
     before = len(store.all())
     records = execute(result.plan, runs=2, store=store, resume=True)

@@ -95,7 +95,10 @@ def test_without_a_graph_at_hand_it_says_where_they_belong(tmp_path: Path) -> No
         Choices().cells(StudyOptions(root=tmp_path))
 
 
-def test_only_graphs_that_are_there_can_be_named(root: Path) -> None:
+def test_only_graphs_that_are_there_can_be_named(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAUG_DATA", str(root))
     scope = Choices.scope
     scope.check("choices", StudyOptions(graphs=["school", "cora"], root=root))
     with pytest.raises(ConfigError, match=r"Unknown graph 'scool'\. .* school\. Did you"):

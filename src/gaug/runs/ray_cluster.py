@@ -177,13 +177,14 @@ class RayCluster(Executor):
     def _cancel(self, references: Sequence[ObjectRef[Any]]) -> None:
         """End jobs, gently first."""
         left = list(references)
-        for seconds, force in ((_SECONDS_TO_END, False), (_SECONDS_TO_END, True)):
-            if not left or not self._ray.is_initialized():
-                return
-            for reference in left:
-                with contextlib.suppress(Exception):  # it has just ended
-                    self._ray.cancel(reference, force=force)
-            _, left = self._ray.wait(left, num_returns=len(left), timeout=seconds)
+        for force in (False, True):
+            until = time.monotonic() + _SECONDS_TO_END
+            while left and time.monotonic() < until and self._ray.is_initialized():
+                for reference in left:
+                    with contextlib.suppress(Exception):  # it has just ended
+                        self._ray.cancel(reference, force=force)
+                # Again after a second: an interrupt in the middle of a call into Ray can be lost.
+                _, left = self._ray.wait(left, num_returns=len(left), timeout=1.0)
 
     def _machines(self) -> list[dict[str, float]]:
         """What each machine has that is there, as of a second ago."""
