@@ -67,14 +67,19 @@ def test_what_was_tried_on_resampled_splits_and_then_trained_was_chosen() -> Non
 
 
 def test_what_a_race_tried_with_patience_and_was_then_trained_without_was_chosen() -> None:
-    patient = {"epochs": 400, "patience": 100}
+    patient: dict[str, Any] = {"epochs": 400, "patience": 100}
     records = [
         *(record(plan(**patient), run, id=run, val_score=60.0) for run in range(2)),
         *(
-            record(plan("dropedge", drop_fraction=share, **patient), run, **trial)
-            for share, first in ((0.1, 10), (0.2, 20))
+            record(
+                plan("dropedge", drop_fraction=share, **patient),
+                run,
+                id=gain + run,
+                val_score=60.0 + gain,
+                test_score=None,
+            )
+            for share, gain in ((0.1, 10), (0.2, 20))
             for run in range(2)
-            for trial in [{"id": first + run, "val_score": 60.0 + first, "test_score": None}]
         ),
         record(plan("dropedge", drop_fraction=0.1, epochs=400), id=30, test_score=77.0),
     ]
