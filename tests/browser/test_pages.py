@@ -138,11 +138,11 @@ def test_hostile_names_stay_text(show: Any, pages: dict[str, Path], name: str) -
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
 def test_axe_finds_no_serious_problem(
-    show: Any, pages: dict[str, Path], axe: str, name: str, scheme: str
+    show: Any, pages: dict[str, Path], axe: str, name: str, width: int, scheme: str
 ) -> None:
-    seen = show(pages[name], scheme=scheme)
+    seen = show(pages[name], width, scheme)
     seen.page.wait_for_selector("[data-drawn]")
     seen.page.evaluate(axe)
     found = seen.page.evaluate("axe.run().then(found => found.violations)")
