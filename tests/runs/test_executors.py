@@ -91,6 +91,22 @@ class After:
 
 
 @dataclass(frozen=True)
+class Together:
+    """Is done once as many of its kind as there are workers are under way; takes some memory."""
+
+    folder: Path
+    run: int
+    memory: int = 1_000_000
+
+    def __call__(self, tell: Tell) -> bool:
+        (self.folder / str(self.run)).touch()
+        patience = time.monotonic() + 30
+        while len(list(self.folder.iterdir())) < WORKERS and time.monotonic() < patience:
+            tell(0.0)
+        return len(list(self.folder.iterdir())) == WORKERS
+
+
+@dataclass(frozen=True)
 class Attached:
     """Carries anything."""
 
@@ -253,6 +269,17 @@ def test_a_worker_that_dies_is_an_error_with_a_remedy(workers: WorkerProcesses):
         list(workers.run([Dying(), Dying()]))
     assert "\n" not in str(caught.value)
     assert len(list(workers.run(drawings([1, 2])))) == 2
+
+
+def test_jobs_run_side_by_side_while_this_process_grows(workers: WorkerProcesses, tmp_path: Path):
+    grown: list[bytearray] = []
+
+    def jobs() -> Iterator[Together]:
+        for run in range(WORKERS):
+            yield Together(tmp_path, run)
+            grown.append(bytearray(os.urandom(1)) * 30_000_000)
+
+    assert [together for _, together in workers.run(jobs())] == [True, True]
 
 
 @pytest.mark.parametrize("thing", [lambda: 1, threading.Lock()], ids=["a lambda", "a lock"])

@@ -26,6 +26,8 @@ WORKER_BYTES = 400_000_000
 T = TypeVar("T")
 # A worker's note, in bytes.
 _NOTE = 120
+# This process grows a little all the time. Shares are made smaller when it has grown by this much.
+_NOTABLE_GROWTH = 0.1
 
 
 class WorkerProcesses(Executor):
@@ -39,6 +41,7 @@ class WorkerProcesses(Executor):
         self.workers = workers
         self._pool: ProcessPoolExecutor | None = None
         self._allowance = Allowance()
+        self._to_share = 0
 
     def run(
         self,
@@ -117,7 +120,10 @@ class WorkerProcesses(Executor):
             job: The job.
             given: The shares of those under way. No more than workers run; the others wait in line.
         """
-        total = self._allowance.left().free
+        left = self._allowance.left().free
+        if not given or left < (1 - _NOTABLE_GROWTH) * self._to_share:
+            self._to_share = left
+        total = self._to_share
         equal = total // self.workers
         memory = getattr(job, "memory", 0)
         needed = WORKER_BYTES + memory
