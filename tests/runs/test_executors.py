@@ -21,6 +21,7 @@ from gaug.seeding import run_seed
 
 EPOCHS = 4
 WORKERS = 2
+ARRIVED = threading.Event()
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,22 @@ class Together:
         while len(list(self.folder.iterdir())) < WORKERS and time.monotonic() < patience:
             tell(0.0)
         return len(list(self.folder.iterdir())) == WORKERS
+
+
+class Arriving:
+    """Its result says when it is back in the process that asked for it."""
+
+    def __call__(self, tell: Tell) -> Arriving:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _arrived, (os.getpid(),)
+
+
+def _arrived(sender: int) -> Arriving:
+    if sender != os.getpid():
+        ARRIVED.set()
+    return Arriving()
 
 
 @dataclass(frozen=True)
@@ -255,6 +272,19 @@ def test_leaving_the_loop_ends_the_jobs_under_way(workers: WorkerProcesses, tmp_
     results.close()
     assert (tmp_path / "ended").exists()
     assert len(list(workers.run(drawings([1, 2, 3])))) == 3
+
+
+def test_ctrl_c_while_a_job_is_made_hands_on_what_is_finished(workers: WorkerProcesses):
+    def jobs() -> Iterator[Arriving]:
+        yield Arriving()
+        assert ARRIVED.wait(60)
+        raise KeyboardInterrupt
+
+    results = workers.run(jobs())
+    _, result = next(results)
+    assert isinstance(result, Arriving)
+    with pytest.raises(KeyboardInterrupt):
+        next(results)
 
 
 def test_closing_ends_the_processes_and_another_run_starts_new_ones(workers: WorkerProcesses):

@@ -96,8 +96,8 @@ class RayCluster(Executor):
                             yield job, error
                         else:
                             pending[reference] = (job, number)
-                    interrupts.raise_if_asked()
                     if not pending:
+                        interrupts.raise_if_asked()
                         return
                     finished, _ = self._ray.wait(list(pending), timeout=0.2)
                     for reference in finished:

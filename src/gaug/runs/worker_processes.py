@@ -76,8 +76,8 @@ class WorkerProcesses(Executor):
                         with interrupts_ignored():  # inherited by a new process
                             future = pool.submit(_work, packed, slot, share)
                         pending[future] = (job, slot, share)
-                    interrupts.raise_if_asked()
                     if not pending:
+                        interrupts.raise_if_asked()
                         return
                     finished, _ = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
                     # A broken pool breaks all that is pending: hand on what is whole first.
