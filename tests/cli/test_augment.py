@@ -11,6 +11,8 @@ import torch
 from torch_geometric.data import Data
 
 from gaug.data.catalog.loading import load_graph
+from gaug.data.files.folder import write_graph_folder
+from gaug.data.opening import open_graph
 from gaug.graph.edges import undirected_pairs
 from gaug.graph.homophily import edge_homophily
 
@@ -40,6 +42,15 @@ def pairs_of(rows: list[dict[str, str]]) -> set[tuple[int, int]]:
 
 def pair_list(rows: list[dict[str, str]]) -> list[tuple[int, int]]:
     return [(int(row["source"]), int(row["target"])) for row in rows]
+
+
+def test_a_name_with_dollar_signs_is_no_formula(gaug, tmp_path: Path) -> None:
+    graph, out = tmp_path / "cash$_$flow", tmp_path / "better"
+    graph.mkdir()
+    write_graph_folder(graph, open_graph("karate"))
+    result = gaug("augment", graph, "--out", out, "--set", "predictor=ra", "--json")
+    assert result.code == 0
+    assert sorted(path.name for path in out.iterdir()) == FILES
 
 
 def test_the_files_tell_one_story(gaug, tmp_path: Path) -> None:

@@ -68,6 +68,14 @@ def test_on_a_terminal_a_bar_says_how_many_runs_are_done_on_standard_error(monke
     assert "3/4" in captured.err
 
 
+def test_brackets_in_a_name_are_shown_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    with run_progress("my [b]graph[/i]", 4, quiet=False) as move:
+        move(4)
+    assert "my [b]graph[/i]" in capsys.readouterr().err
+
+
 def test_an_error_passes_through(clock):
     with pytest.raises(KeyError), run_progress("karate", 4, quiet=False):
         raise KeyError

@@ -66,7 +66,7 @@ class Moving:
 def run_progress(what: str, total: int, *, quiet: bool, unit: str = "runs") -> Iterator[Moving]:
     """A progress bar over runs or other units."""
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),  # it has names of users
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(f"{unit},"),

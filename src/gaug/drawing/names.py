@@ -24,3 +24,12 @@ def cut(name: str, longest: int = LONGEST_NAME) -> str:
     """
     line = " ".join(printable(name[: 20 * longest]).split())
     return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def literal(text: str) -> str:
+    r"""A text for a picture, where no dollar sign starts a formula.
+
+    >>> literal("a $ b")
+    'a \\$ b'
+    """
+    return printable(text).replace("$", r"\$")

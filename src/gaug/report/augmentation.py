@@ -18,6 +18,7 @@ from torch_geometric.data import Data
 
 from gaug.data.files.folder import GRAPH_FILES, write_graph_folder, write_pairs
 from gaug.data.loaded import LoadedGraph
+from gaug.drawing.names import literal
 from gaug.errors import DataError
 from gaug.graph.homophily import edge_homophily
 from gaug.graph.matrices import to_scipy
@@ -168,7 +169,7 @@ def draw_scores(path: Path, found: ScoredChange, scores: Mapping[str, Tensor], t
                 label=f"{name} ({values.numel():,})",
                 linewidth=2,
             )
-    axis.set_title(title)
+    axis.set_title(literal(title))
     axis.set_xlabel("score of the edge predictor")
     axis.set_ylabel("pairs of nodes")
     axis.set_yscale("log")

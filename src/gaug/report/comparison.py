@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.gains import Gain
 from gaug.choosing.trial import Trial
-from gaug.drawing.names import cut, printable
+from gaug.drawing.names import cut, literal
 from gaug.drawing.picture import BLUE, GRAY, GREEN, picture
 
 #: Trials that are drawn, the best ones.
@@ -86,8 +86,8 @@ def draw_comparison(
         )
         looks = list(dict.fromkeys(_look_of(trial, taken) for trial in shown))
         canvas.legend(handles=list(map(_handle, looks)), loc="outside upper right", ncols=3)
-        axis.set_title(_plain(title), loc="left")
-        canvas.supxlabel(_plain(_words(comparison, len(ranked) - len(shown))), fontsize=9)
+        axis.set_title(literal(title), loc="left")
+        canvas.supxlabel(literal(_words(comparison, len(ranked) - len(shown))), fontsize=9)
 
 
 def _gain(comparison: Comparison, trial: Trial) -> Gain:
@@ -130,7 +130,7 @@ def _name_rows(
     """Names at the left, and gains as numbers at the right, the best at the top."""
     places = range(len(shown))
     names = ["\n".join(_lines(trial.name)) for trial in shown]
-    axis.set_yticks(places, list(map(_plain, names)), fontsize=7)
+    axis.set_yticks(places, list(map(literal, names)), fontsize=7)
     axis.set_ylim(max(0, len(shown) - 1) + 0.6, -0.6)
     right = axis.secondary_yaxis("right")
     right.set_yticks(places, [str(gain) if gain.error else f"{gain.points:+.1f}" for gain in gains])
@@ -159,8 +159,3 @@ def _words(comparison: Comparison, hidden: int) -> str:
     """The verdict, and how many trials are not drawn, in lines."""
     more = f" {hidden:,} others with smaller gains are not drawn." if hidden else ""
     return "\n".join(textwrap.wrap(f"{comparison.verdict()}{more}", 110))
-
-
-def _plain(text: str) -> str:
-    """A text for a picture, where no dollar sign starts a formula."""
-    return printable(text).replace("$", r"\$")

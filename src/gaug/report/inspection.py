@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullFormatter, StrMethodFormatter
 
+from gaug.drawing.names import cut, literal
 from gaug.drawing.picture import write_picture
 from gaug.inspection.inspect import SOURCES, Inspection
 
@@ -44,7 +45,12 @@ def inspection_lines(found: Inspection) -> list[str]:
         known = f"{found.labels.labeled:,} of {shape.nodes:,} nodes have one"
         rows.append(("labels", known))
         classes = _largest(found.labels.counts)
-        rows.append(("classes", ", ".join(f"{_cut(name)} {count:,}" for name, count in classes)))
+        rows.append(
+            (
+                "classes",
+                ", ".join(f"{cut(name, _LONGEST_NAME)} {count:,}" for name, count in classes),
+            )
+        )
     if found.homophily is not None:
         homophily = found.homophily
         among = "training and validation" if found.split is not None else "labeled"
@@ -87,7 +93,9 @@ def draw_inspection(found: Inspection, path: Path) -> None:
         draw(axis, found)
         axis.spines[["top", "right"]].set_visible(False)
     shape = found.shape
-    canvas.suptitle(f"{_plain(found.graph)}: {shape.nodes:,} nodes, {shape.edges:,} edges")
+    canvas.suptitle(
+        f"{literal(cut(found.graph, _LONGEST_NAME))}: {shape.nodes:,} nodes, {shape.edges:,} edges"
+    )
     write_picture(canvas, path)
 
 
@@ -113,7 +121,7 @@ def _draw_classes(axis: Axes, found: Inspection) -> None:
         bars.append(("no label", found.labels.unlabeled, _UNKNOWN))
     places = range(len(bars))
     axis.barh(places, [count for _, count, _ in bars], color=[color for *_, color in bars])
-    axis.set_yticks(places, [_plain(name) for name, *_ in bars])
+    axis.set_yticks(places, [literal(cut(name, _LONGEST_NAME)) for name, *_ in bars])
     axis.invert_yaxis()
     axis.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     axis.set_xlabel("nodes")
@@ -145,14 +153,3 @@ def _largest(counts: dict[str, int]) -> list[tuple[str, int]]:
         return ordered
     kept, others = ordered[: _MOST_CLASSES - 1], ordered[_MOST_CLASSES - 1 :]
     return [*kept, (f"{len(others):,} others", sum(count for _, count in others))]
-
-
-def _cut(name: str) -> str:
-    """A user's name, shortened to one line."""
-    line = " ".join(name.split())
-    return line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "…"
-
-
-def _plain(name: str) -> str:
-    """A user's name for a picture, where no dollar sign starts a formula."""
-    return _cut(name).replace("$", r"\$")
