@@ -134,10 +134,23 @@ def test_a_record_is_dated_in_utc_when_it_is_added(tmp_path):
     with opened(tmp_path / "runs.sqlite") as store:
         store.add(make_record())
         (record,) = store.all()
-    # SQLite drops the zone; what is stored is UTC.
-    created = record.created.replace(tzinfo=timezone.utc)
-    assert before - timedelta(seconds=1) <= created
-    assert created <= datetime.now(timezone.utc) + timedelta(seconds=1)
+    assert before - timedelta(seconds=1) <= record.created_utc
+    assert record.created_utc <= datetime.now(timezone.utc) + timedelta(seconds=1)
+
+
+def test_a_record_in_the_zone_of_its_database_is_dated_in_utc():
+    east = timezone(timedelta(hours=9))
+    record = make_record(created=datetime(2026, 3, 1, 2, tzinfo=east))
+    assert record.created_utc.isoformat() == "2026-02-28T17:00:00+00:00"
+
+
+def test_an_outline_leaves_out_what_takes_long_to_read(tmp_path):
+    with opened(tmp_path / "runs.sqlite") as store:
+        store.add(make_record())
+        (outline,) = store.outlines()
+    left_out = {"history", "val_predictions", "test_predictions"}
+    assert sqlalchemy.inspect(outline).unloaded == left_out
+    assert outline.val_score == make_record().val_score
 
 
 def test_missing_values_stay_missing(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any
 
 from sqlalchemy import JSON, DateTime, Float, Integer, LargeBinary, String
@@ -65,6 +65,13 @@ class RunRecord(Base):
     commit: Mapped[str | None] = mapped_column(String(40))
     history: Mapped[list[dict[str, float]] | None] = mapped_column(JSON)
     warning: Mapped[str | None] = mapped_column(String(500))
+
+    @property
+    def created_utc(self) -> datetime:
+        """When it was recorded, in UTC: SQLite drops the zone, other databases have their own."""
+        if self.created.tzinfo is None:
+            return self.created.replace(tzinfo=timezone.utc)
+        return self.created.astimezone(timezone.utc)
 
 
 class ChoiceRecord(Base):

@@ -153,8 +153,8 @@ class Store:
 
         Reading thousands of runs with these would take long.
         """
-        left_out = (defer(RunRecord.history), defer(RunRecord.test_predictions))
-        query = select(RunRecord).options(*left_out).order_by(RunRecord.id)
+        left_out = (RunRecord.history, RunRecord.val_predictions, RunRecord.test_predictions)
+        query = select(RunRecord).options(*map(defer, left_out)).order_by(RunRecord.id)
         with self._guarded("read"), Session(self._engine) as session:
             records = list(session.scalars(query))
             session.expunge_all()

@@ -10,7 +10,6 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timezone
 from typing import TYPE_CHECKING, Any
 
 from gaug.drawing.table import Scores
@@ -65,7 +64,7 @@ class Outcome:
             facts: Other numbers.
         """
         records = result.records
-        days = [record.created.replace(tzinfo=timezone.utc) for record in records if record.created]
+        days = [record.created_utc for record in records if record.created]
         return cls(
             result.cell.key,
             scores=[rounded(score) for score in result.scores],

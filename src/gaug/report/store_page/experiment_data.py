@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from datetime import timezone
 from pathlib import Path
 from typing import Any
 
@@ -109,4 +108,4 @@ def _rounded(score: float | None) -> float | None:
 
 
 def _day(record: RunRecord) -> str:
-    return f"{record.created.replace(tzinfo=timezone.utc):%Y-%m-%d %H:%M} UTC"
+    return f"{record.created_utc:%Y-%m-%d %H:%M} UTC"
