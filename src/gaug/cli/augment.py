@@ -114,7 +114,7 @@ def augment(
     }
     done = Augmentation.of(loaded, method, scored=data, change=found, made_by=made_by)
     with writing("folder", out):
-        summary = write_augmentation(out, done, title, force=force, command=this_command(out=True))
+        summary = write_augmentation(out, done, title, force=force, command=this_command(page=True))
     if as_json:
         print(json.dumps({"out": str(out), **summary}))
     else:

@@ -172,7 +172,7 @@ def fit(
         warnings.simplefilter("ignore", UserWarning)  # the fit has told what was changed
         predicted = fitted.predict_proba(data, info=info)
     known = FittedModel(fitted, loaded, nodes_of, predicted, plan.config, seconds, str(out))
-    write_text(model_page(known, this_command(out=True)).render(), out / PAGE)
+    write_text(model_page(known, this_command(page=True)).render(), out / PAGE)
     found = fitted.summary
     summary: dict[str, Any] = {
         "out": str(out),

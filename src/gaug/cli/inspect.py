@@ -108,7 +108,7 @@ def inspect(
             f"gaug train {opened} {options_of}"
             for options_of in (["--method auto"] if unclear else advised)
         ]
-        write_text(inspection_page(found, to_try, this_command(out=True)).render(), out)
+        write_text(inspection_page(found, to_try, this_command(page=True)).render(), out)
     if as_json:
         print(json.dumps(found.to_dict()))
         return

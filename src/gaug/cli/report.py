@@ -45,14 +45,14 @@ def report(
         done = Augmentation.read(folder)
         summary = summarize_change(done.graph.data, done.better, done.change)
         target = out or folder / PAGE
-        page = augmentation_page(done, summary, this_command(out=True))
+        page = augmentation_page(done, summary, this_command(page=True))
     else:
         from gaug.report.store_page.page import store_page
         from gaug.runs.store import Store
 
         assert out is not None
         target = out
-        page = store_page(Store(store, create=False), this_command(out=True))
+        page = store_page(Store(store, create=False), this_command(page=True))
     text = page.render()
     write_text(text, target)
     print(f"Written to {target} ({len(text.encode()) / 1e6:.1f} MB)")

@@ -8,25 +8,27 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gaug.errors import DataError
+from gaug.errors import DataError, reason_of
 
 # Options that do not change a result, with and without a value.
 _WITH_VALUE = (
-    *("--data-root", "--store", "--out", "--workers", "--max-memory", "--format"),
-    *("--cluster", "--time-budget", "--write-preset", "--picture"),
+    *("--data-root", "--store", "--workers", "--max-memory", "--format", "--cluster"),
+    *("--write-preset", "--picture", "--checkpoint-minutes"),
 )
+# Options that a page needs. A study without them comes to the same in the end.
+_OF_A_PAGE = ("--out", "--time-budget")
 _WITHOUT_VALUE = ("--quiet", "-q", "--debug", "--dry-run", "--force")
 
 
-def this_command(*, out: bool = False) -> str:
+def this_command(*, page: bool = False) -> str:
     """The command line as it was typed, without options that do not change the result.
 
     A path in the data folder is shown as ``$GAUG_DATA/…``.
 
     Args:
-        out: Whether to keep ``--out``, without which the command would not make the page.
+        page: Whether it made a page: where to, and within which time, is then kept.
     """
-    left_out = [name for name in _WITH_VALUE if not (out and name == "--out")]
+    left_out = _WITH_VALUE if page else (*_WITH_VALUE, *_OF_A_PAGE)
     kept: list[str] = []
     arguments = iter(sys.argv[1:])
     for argument in arguments:
@@ -52,7 +54,8 @@ def writing(what: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise DataError(f"The {what} {path} cannot be written: {error.strerror}.") from error
+        reason = error.strerror or reason_of(error)  # libraries raise some without a number
+        raise DataError(f"The {what} {path} cannot be written: {reason}.") from error
 
 
 def write_text(text: str, out: Path) -> None:
