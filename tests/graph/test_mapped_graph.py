@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from gaug.data.config import PARTS
+from gaug.data.fitting_split import with_fitting_masks
 from gaug.graph.fingerprint import graph_hash
 from gaug.graph.mapped_graph import MappedGraph, map_graph, write_graph
 from gaug.graph.valid import standardize
@@ -40,3 +42,12 @@ def test_nodes_without_features_are_counted(path_graph: Data, tmp_path: Path) ->
     del path_graph.y
     write_graph(path_graph, tmp_path / "graph")
     assert map_graph(tmp_path / "graph").num_nodes == 6
+
+
+def test_masks_that_share_their_memory_are_written_too(path_graph: Data, tmp_path: Path) -> None:
+    valid, _ = standardize(path_graph)
+    masked = with_fitting_masks(valid, validate=False)  # nobody validates, nobody tests
+    write_graph(masked, tmp_path / "graph")
+    mapped = map_graph(tmp_path / "graph")
+    for part in PARTS:
+        assert torch.equal(mapped[f"{part}_mask"], masked[f"{part}_mask"])

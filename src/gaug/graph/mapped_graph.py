@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -34,11 +35,19 @@ def write_graph(graph: Data, path: Path) -> None:
             numbers[f"{name}.columns"] = value.size(1)
         elif isinstance(value, Tensor):
             tensors[name] = value
-    save_file(
-        {name: value.contiguous() for name, value in tensors.items()},
-        path,
-        {"numbers": json.dumps(numbers)},
-    )
+    save_file(_apart(tensors), path, {"numbers": json.dumps(numbers)})
+
+
+def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Contiguous tensors of which no two share memory, as empty masks may: a file takes none."""
+    found: dict[str, Tensor] = {}
+    places: set[int] = set()
+    for name, value in tensors.items():
+        own = value.contiguous()
+        place = own.untyped_storage().data_ptr()
+        found[name] = own.clone() if place in places else own
+        places.add(place)
+    return found
 
 
 def map_graph(path: Path) -> MappedGraph:
