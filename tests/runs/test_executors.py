@@ -18,6 +18,7 @@ from gaug.errors import ConfigError, TrainingError
 from gaug.runs.executor import Executor, Job, Tell, ThisProcess
 from gaug.runs.worker_processes import WorkerProcesses
 from gaug.seeding import run_seed
+from tests.runs.endless import Endless
 
 EPOCHS = 4
 WORKERS = 2
@@ -59,23 +60,6 @@ class Dying:
 
     def __call__(self, tell: Tell) -> int:
         os._exit(1)
-
-
-@dataclass(frozen=True)
-class Endless:
-    """Goes on until somebody ends it; tells by files that it has begun and ended."""
-
-    folder: Path
-
-    def __call__(self, tell: Tell) -> str:
-        (self.folder / "begun").touch()
-        patience = time.monotonic() + 60
-        try:
-            while time.monotonic() < patience:
-                tell(0.5)
-        finally:
-            (self.folder / "ended").touch()
-        return "nobody ended it"
 
 
 @dataclass(frozen=True)
@@ -262,15 +246,16 @@ def test_an_error_of_a_job_passes_after_the_jobs_before_it():
 
 
 def test_leaving_the_loop_ends_the_jobs_under_way(workers: WorkerProcesses, tmp_path: Path):
-    jobs: list[Job[str | bool]] = [Endless(tmp_path), After(tmp_path / "begun")]
+    endless = Endless(tmp_path)
+    jobs: list[Job[str | bool]] = [endless, After(endless.begun)]
     results = workers.run(jobs)
     job, begun = next(results)
     assert begun is True
     assert isinstance(job, After)
-    assert not (tmp_path / "ended").exists()
+    assert endless.is_under_way
     assert isinstance(results, Generator)
     results.close()
-    assert (tmp_path / "ended").exists()
+    assert not endless.is_under_way
     assert len(list(workers.run(drawings([1, 2, 3])))) == 3
 
 

@@ -35,6 +35,7 @@ from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
+from tests.runs.endless import Endless
 
 SHORT: dict[str, Any] = {"epochs": 5, "train_fraction": 0.3}
 
@@ -52,23 +53,6 @@ class Counted:
     def __call__(self, tell: Tell) -> Any:
         (self.folder / f"{time.monotonic_ns()}").touch()
         return self.then(times(self.folder))
-
-
-@dataclass(frozen=True)
-class Endless:
-    """Goes on until somebody ends it."""
-
-    folder: Path
-
-    def __call__(self, tell: Tell) -> str:
-        (self.folder / "begun").touch()
-        patience = time.monotonic() + 60
-        try:
-            while time.monotonic() < patience:
-                tell(0.5)
-        finally:
-            (self.folder / "ended").touch()
-        return "nobody ended it"
 
 
 class Unpickled:
@@ -196,19 +180,21 @@ def test_a_job_that_fails_for_a_reason_of_its_own_is_not_done_again(
 
 
 def test_leaving_the_loop_ends_the_jobs_under_way(on_cluster: Executor, tmp_path: Path) -> None:
+    endless = Endless(tmp_path)
+
     def jobs() -> Generator[Job[Any], None, None]:
-        yield Endless(tmp_path)
+        yield endless
         patience = time.monotonic() + 60
-        while not (tmp_path / "begun").exists() and time.monotonic() < patience:
+        while not endless.begun.exists() and time.monotonic() < patience:
             time.sleep(0.01)
         yield Counted(tmp_path, int)
 
     running = on_cluster.run(jobs())
     next(running)
-    assert not (tmp_path / "ended").exists()
+    assert endless.is_under_way
     assert isinstance(running, Generator)
     running.close()
-    assert (tmp_path / "ended").exists()
+    assert not endless.is_under_way
 
 
 # What does not go.
