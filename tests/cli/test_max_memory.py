@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gaug.cli import options
+from gaug.cli.executor import workers_that_fit
 from gaug.memory import held_memory, max_memory, set_max_memory
 from gaug.methods.run_memory import RunMemory
 from gaug.runs.graphs import Graphs
@@ -77,12 +77,12 @@ def test_fewer_workers_are_told_in_one_line(
 ) -> None:
     plan, graphs = Plan.of("karate", split="stratified"), Graphs()
     set_max_memory(held_memory() + karate.prepare + worker_memory(karate) + 200_000_000)
-    assert options.workers_that_fit(2, [plan], graphs, quiet=False) == 1
+    assert workers_that_fit(2, [plan], graphs, quiet=False) == 1
     told = capsys.readouterr().err
     assert told.startswith("gaug: 1 worker instead of 2: a worker takes about ")
     assert told.endswith(" MB may be used (--max-memory).\n")
     assert told.count("\n") == 1
-    assert options.workers_that_fit(2, [plan], graphs, quiet=True) == 1
+    assert workers_that_fit(2, [plan], graphs, quiet=True) == 1
     assert capsys.readouterr().err == ""
 
 
@@ -91,6 +91,6 @@ def test_workers_that_fit_are_as_many_as_asked_and_not_told(
 ) -> None:
     plan = Plan.of("karate", split="stratified")
     set_max_memory(held_memory() + karate.prepare + 3 * worker_memory(karate))
-    assert options.workers_that_fit(2, [plan], Graphs(), quiet=False) == 2
+    assert workers_that_fit(2, [plan], Graphs(), quiet=False) == 2
     assert capsys.readouterr().err == ""
     assert max_memory() is not None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaug.cli import options
+from gaug.cli.writing import check_picture, writing
 from gaug.errors import ConfigError, unknown_name
 from gaug.methods.registry import METHODS
 
@@ -40,7 +40,7 @@ def method_to_begin_with(
 ) -> str:
     """The initial method of the plan: no augmentation, until one is chosen."""
     if picture is not None:
-        options.check_picture(picture)
+        check_picture(picture)
     if method != AUTO:
         for name, given in (("--time-budget", time_budget), ("--picture", picture)):
             if given is not None:
@@ -111,7 +111,6 @@ def draw_choice(
         graphs: Graphs that are already loaded.
         taken: The candidate to mark; by default the chosen one.
     """
-    from gaug.cli.writing import writing
     from gaug.drawing.names import cut
     from gaug.report.comparison import draw_comparison
 

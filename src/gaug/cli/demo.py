@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from gaug.cli import options
+from gaug.cli.writing import check_picture, writing
 from gaug.studies.scope import StudyOptions
 
 
@@ -26,12 +27,11 @@ def demo(
     There is one labeled node per class. Every score is the micro-F1 on the other 32 nodes, averaged
     over the runs.
     """
-    options.check_picture(out)
+    check_picture(out)
     asked = StudyOptions(runs=runs, seed=seed)
     import torch
 
     from gaug.cli.progress import run_progress
-    from gaug.cli.writing import writing
     from gaug.drawing.table import render
     from gaug.runs.graphs import Graphs
     from gaug.runs.store import Store

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaug.cli import options
+from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
     from gaug.runs.executor import Executor
@@ -56,5 +57,46 @@ def open_executor(
 
     if cluster is not None:
         return cluster_executor(cluster, workers)
-    sensible = options.sensible_workers(workers, runs)
-    return local_executor(options.workers_that_fit(sensible, plans, graphs, quiet=quiet))
+    sensible = sensible_workers(workers, runs)
+    return local_executor(workers_that_fit(sensible, plans, graphs, quiet=quiet))
+
+
+def check_workers(workers: int | None) -> None:
+    """Raise if there is not at least one worker, before anything is loaded."""
+    if workers is not None and workers < 1:
+        raise ConfigError(f"workers must be at least 1, got {workers}.")
+
+
+def sensible_workers(workers: int | None, runs: int) -> int:
+    """The given number; by default one process per core, with at least four runs each.
+
+    A process takes seconds to start, which does not pay off for one or two runs.
+    """
+    check_workers(workers)
+    if workers is not None:
+        return workers
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, min(cores, runs // 4))
+
+
+def workers_that_fit(workers: int, plans: Iterable[Plan], graphs: Graphs, *, quiet: bool) -> int:
+    """As many of the workers as fit into memory; reports on standard error if fewer do."""
+    from gaug.memory import Room, size_text
+    from gaug.runs.memory import fitting_workers, largest_run, worker_memory
+
+    if workers == 1:
+        return 1
+    plans = list(plans)
+    fitting = fitting_workers(workers, plans, graphs)
+    largest, room = largest_run(plans, graphs), Room.left()
+    # What does not fit at all is refused in its own words.
+    if fitting < workers and not quiet and largest.least <= room.free:
+        each = worker_memory(largest)
+        source = "are free" if room.limit is None else "may be used (--max-memory)"
+        print(
+            f"gaug: {fitting} worker{'s' if fitting > 1 else ''} instead of {workers}: a worker"
+            f" takes about {size_text(each)} and {size_text(room.free)} {source}.",
+            file=sys.stderr,
+        )
+    return fitting

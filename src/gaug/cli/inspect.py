@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from gaug.cli import options, own_files
+from gaug.cli.writing import check_page, check_picture, this_command, write_text, writing
 from gaug.errors import ConfigError
 from gaug.models.spec import ModelSpec
 
@@ -55,9 +56,9 @@ def inspect(
     """
     options.check_runs(runs)
     if picture is not None:
-        options.check_picture(picture)
+        check_picture(picture)
     if out is not None:
-        options.check_page(out, force=force)
+        check_page(out, force=force)
     source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     plan = options.make_plan(
         source,
@@ -74,7 +75,6 @@ def inspect(
             " models: leave it out, or give it to 'gaug train'."
         )
     from gaug.cli.progress import run_progress
-    from gaug.cli.writing import this_command, write_text, writing
     from gaug.inspection.inspect import NUM_MODELS, inspect_plan
     from gaug.report.inspection import draw_inspection, inspection_lines
     from gaug.report.inspection_page import inspection_page

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaug.drawing.suffixes import PICTURE_SUFFIXES
-from gaug.errors import ConfigError, DataError
+from gaug.errors import ConfigError
 from gaug.memory import max_memory, set_max_memory
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from gaug.data.loaded import LoadedGraph
     from gaug.data.source import GraphSource
     from gaug.runs.checkpoints import Checkpoints
-    from gaug.runs.graphs import Graphs, PlacedPlan
+    from gaug.runs.graphs import PlacedPlan
     from gaug.runs.plan import Plan
     from gaug.training.checkpoint import Checkpoint
 
@@ -258,63 +256,6 @@ def check_runs(runs: int) -> None:
     """Raise if there is not at least one run, before anything is loaded."""
     if runs < 1:
         raise ConfigError(f"runs must be at least 1, got {runs}.")
-
-
-def check_picture(out: Path) -> None:
-    """Raise if a picture cannot be written in this format."""
-    if out.suffix not in PICTURE_SUFFIXES:
-        raise ConfigError(f"The picture must be .png, .svg or .pdf, got {str(out)!r}.")
-
-
-def check_page(out: Path, *, force: bool) -> None:
-    """Raise if a page cannot be written there."""
-    if out.suffix not in (".html", ".htm"):
-        raise ConfigError(f"The page must be .html, got {str(out)!r}.")
-    if out.is_dir():
-        raise ConfigError(f"{out} is a folder. Give a file to write.")
-    if out.exists() and not force:
-        raise DataError(f"There is already a file {out}. Use another name, or --force.")
-
-
-def check_workers(workers: int | None) -> None:
-    """Raise if there is not at least one worker, before anything is loaded."""
-    if workers is not None and workers < 1:
-        raise ConfigError(f"workers must be at least 1, got {workers}.")
-
-
-def sensible_workers(workers: int | None, runs: int) -> int:
-    """The given number; by default one process per core, with at least four runs each.
-
-    A process takes seconds to start, which does not pay off for one or two runs.
-    """
-    check_workers(workers)
-    if workers is not None:
-        return workers
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return max(1, min(cores, runs // 4))
-
-
-def workers_that_fit(workers: int, plans: Iterable[Plan], graphs: Graphs, *, quiet: bool) -> int:
-    """As many of the workers as fit into memory; reports on standard error if fewer do."""
-    from gaug.memory import Room, size_text
-    from gaug.runs.memory import fitting_workers, largest_run, worker_memory
-
-    if workers == 1:
-        return 1
-    plans = list(plans)
-    fitting = fitting_workers(workers, plans, graphs)
-    largest, room = largest_run(plans, graphs), Room.left()
-    # What does not fit at all is refused in its own words.
-    if fitting < workers and not quiet and largest.least <= room.free:
-        each = worker_memory(largest)
-        source = "are free" if room.limit is None else "may be used (--max-memory)"
-        print(
-            f"gaug: {fitting} worker{'s' if fitting > 1 else ''} instead of {workers}: a worker"
-            f" takes about {size_text(each)} and {size_text(room.free)} {source}.",
-            file=sys.stderr,
-        )
-    return fitting
 
 
 def some_of(names: str | None) -> tuple[str, ...] | None:

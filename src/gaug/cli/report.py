@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gaug.cli import options
+from gaug.cli.writing import check_page, this_command, write_text
 from gaug.errors import ConfigError
 
 
@@ -34,9 +35,7 @@ def report(
     if folder is None and out is None:
         raise ConfigError("Give a folder that 'gaug augment' wrote, or --out FILE.html.")
     if out is not None:
-        options.check_page(out, force=force)
-    from gaug.cli.writing import this_command, write_text
-
+        check_page(out, force=force)
     if folder is not None:
         from gaug.inspection.augmentation import Augmentation
         from gaug.report.augmentation import PAGE, summarize_change

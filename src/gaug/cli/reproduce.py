@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaug.cli import options
-from gaug.cli.executor import Cluster, open_executor
+from gaug.cli.executor import Cluster, check_workers, open_executor
+from gaug.cli.writing import this_command
 from gaug.data.source import GraphSource
 from gaug.drawing.suffixes import FORMAT_OF_SUFFIX, PICTURE_SUFFIXES, RECORD_SUFFIX
 from gaug.drawing.table import FORMATS, render
@@ -83,7 +84,7 @@ def reproduce(
     authors' splits are used if the data folder has them as splits/NAME.npz. Cells whose runs take
     over 30 seconds get 10 runs; a failed cell is marked in the table.
     """
-    options.check_workers(workers)
+    check_workers(workers)
     if trial_runs < 1:
         raise ConfigError(f"trial_runs must be at least 1, got {trial_runs}.")
     if time_budget is not None and not 0 < time_budget < math.inf:
@@ -102,7 +103,6 @@ def reproduce(
     names = _checked_names(name, asked, out or [])
     from gaug.cli.progress import run_progress
     from gaug.cli.study_files import write_files, write_folder
-    from gaug.cli.writing import this_command
     from gaug.runs.executor import ThisProcess
     from gaug.runs.graphs import Graphs
     from gaug.runs.store import Store

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from gaug.cli import options, own_files
 from gaug.cli.choosing import AUTO, draw_choice
-from gaug.cli.executor import Cluster, open_executor
+from gaug.cli.executor import Cluster, check_workers, open_executor
+from gaug.cli.writing import check_picture, this_command, writing
 from gaug.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
@@ -92,11 +93,11 @@ def search(
     from gaug.choosing.limits import check_search, no_settings
 
     options.check_runs(runs)
-    options.check_workers(workers)
+    check_workers(workers)
     if method == AUTO:
         raise no_settings(method)
     if picture is not None:
-        options.check_picture(picture)
+        check_picture(picture)
     if write_preset is not None and write_preset.suffix != ".toml":
         raise ConfigError(f"A file of presets must end in .toml, got {write_preset}.")
     source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
@@ -186,7 +187,6 @@ def search(
 def _write_preset(
     result: SearchResult, graph: str, split: str, settings: Sequence[str], path: Path
 ) -> None:
-    from gaug.cli.writing import this_command, writing
     from gaug.presets.preset import Preset, write_preset
 
     if not result.best.confirmed:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from gaug.cli import choosing, options, own_files
-from gaug.cli.executor import Cluster, open_executor
+from gaug.cli.executor import Cluster, check_workers, open_executor
 from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def train(
     recorded; Ctrl-C keeps the finished ones.
     """
     options.check_runs(runs)
-    options.check_workers(workers)
+    check_workers(workers)
     options.check_checkpoint_minutes(checkpoint_minutes)
     if cluster is not None and checkpoint_minutes is not None:
         raise ConfigError("Runs on a cluster have no checkpoints: leave --checkpoint-minutes out.")

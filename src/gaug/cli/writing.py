@@ -1,4 +1,4 @@
-"""Write the output files of commands."""
+"""The output files of commands: checked before anything is computed, then written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gaug.errors import DataError, reason_of
+from gaug.drawing.suffixes import PICTURE_SUFFIXES
+from gaug.errors import ConfigError, DataError, reason_of
 
 # Options that do not change a result, with and without a value.
 _WITH_VALUE = (
@@ -46,6 +47,22 @@ def _shown(argument: str) -> str:
     if argument.startswith(root):
         return f"$GAUG_DATA/{shlex.quote(argument.removeprefix(root))}"
     return shlex.quote(argument)
+
+
+def check_picture(out: Path) -> None:
+    """Raise if a picture cannot be written in this format."""
+    if out.suffix not in PICTURE_SUFFIXES:
+        raise ConfigError(f"The picture must be .png, .svg or .pdf, got {str(out)!r}.")
+
+
+def check_page(out: Path, *, force: bool) -> None:
+    """Raise if a page cannot be written there."""
+    if out.suffix not in (".html", ".htm"):
+        raise ConfigError(f"The page must be .html, got {str(out)!r}.")
+    if out.is_dir():
+        raise ConfigError(f"{out} is a folder. Give a file to write.")
+    if out.exists() and not force:
+        raise DataError(f"There is already a file {out}. Use another name, or --force.")
 
 
 @contextlib.contextmanager
