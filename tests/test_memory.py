@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -223,7 +225,8 @@ def test_a_limit_above_what_is_available_changes_nothing(machine: None) -> None:
 
 
 def test_one_of_several_processes_may_hold_its_share(machine: None) -> None:
-    set_share(held_memory() + GB)
+    set_share(5 * GB)
+    set_share(held_memory() + GB)  # of what a worker holds by itself
     try:
         assert free_memory() == pytest.approx(GB, rel=0.05)
         assert Room.left().topic is None
@@ -231,6 +234,20 @@ def test_one_of_several_processes_may_hold_its_share(machine: None) -> None:
         set_max_memory(held_memory() + 5 * GB)  # of all together
         assert free_memory() == pytest.approx(GB, rel=0.05)
         assert Room.left().topic == "max-memory"
+    finally:
+        set_share(None)
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs shared memory in a file")
+def test_what_a_worker_shares_with_others_is_not_held_by_it(machine: None) -> None:
+    set_share(5 * GB)
+    try:
+        before = held_memory()
+        with tempfile.TemporaryFile(dir="/dev/shm") as file:
+            file.truncate(300_000_000)
+            with mmap.mmap(file.fileno(), 0) as mapped:
+                mapped[::4096] = b"x" * len(mapped[::4096])  # touched, so that it is resident
+                assert held_memory() == pytest.approx(before, abs=100_000_000)
     finally:
         set_share(None)
 

@@ -222,10 +222,13 @@ def reusing(needed: int) -> Iterator[None]:
 
 
 def held_memory() -> int:
-    """Resident bytes of this process; of a worker without those that it shares with its parent."""
+    """Resident bytes of this process; of a worker without those that it shares with others.
+
+    On a cluster these are the graphs in Ray's object store, for which a machine sets memory aside.
+    """
     info = psutil.Process().memory_info()
-    shared = getattr(info, "shared", 0) if multiprocessing.parent_process() is not None else 0
-    return int(info.rss - shared)
+    is_worker = _share is not None or multiprocessing.parent_process() is not None
+    return int(info.rss - (getattr(info, "shared", 0) if is_worker else 0))
 
 
 def available_memory(root: Path = Path("/")) -> int:
