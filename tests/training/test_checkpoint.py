@@ -349,7 +349,20 @@ def test_a_fit_goes_on_from_its_checkpoint_and_removes_it(tmp_path: Path) -> Non
     assert not file.exists()
 
 
-def test_a_fit_with_other_settings_does_not_use_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("begun", "other"),
+    [
+        (NoAugmentation(epochs=5), NoAugmentation(epochs=5, hidden=64)),
+        (
+            GAugM(predictor="gae+vgae", epochs=5, predictors={"gae": {"predictor_epochs": 2}}),
+            GAugM(predictor="gae+vgae", epochs=5, predictors={"vgae": {"predictor_epochs": 2}}),
+        ),
+    ],
+    ids=["of the model", "of a predictor"],
+)
+def test_a_fit_with_other_settings_does_not_use_it(
+    begun: NoAugmentation | GAugM, other: NoAugmentation | GAugM, tmp_path: Path
+) -> None:
     data = planted_graph(SyntheticConfig(num_nodes=90, num_classes=3, degree=6.0))
     file = tmp_path / "fit.checkpoint"
 
@@ -358,6 +371,6 @@ def test_a_fit_with_other_settings_does_not_use_it(tmp_path: Path) -> None:
             raise KilledError
 
     with pytest.raises(KilledError):
-        NoAugmentation(epochs=5).fit(data, on_progress=stop, checkpoint=file, checkpoint_seconds=0)
+        begun.fit(data, on_progress=stop, checkpoint=file, checkpoint_seconds=0)
     with pytest.warns(UserWarning, match="belongs to another run"):
-        NoAugmentation(epochs=5, hidden=64).fit(data, checkpoint=file)
+        other.fit(data, checkpoint=file)

@@ -22,6 +22,7 @@ from gaug.errors import ConfigError
 from gaug.graph.fingerprint import graph_hash
 from gaug.graph.mapped_graph import MappedGraph
 from gaug.memory import check_fits, reusing
+from gaug.methods.settings import changed, changed_of_model, configs_of_predictors
 from gaug.methods.trained import Trained, summary_of
 from gaug.models.spec import Model, ModelSpec
 from gaug.provenance import software_versions
@@ -90,18 +91,18 @@ class Method(Augmentation, Generic[C, K]):
         # The settings of the method determine its predictors, so they come first.
         given = {field.name for field in dataclasses.fields(own)} & settings.keys()
         draft = dataclasses.replace(own, **{key: settings[key] for key in given})
-        parts = _predictor_configs(name, draft.predictor_configs(), predictors or {})
+        parts = configs_of_predictors(name, draft.predictor_configs(), predictors or {})
         groups: dict[str, Config] = {
             "method": own,
             "model": spec.config,
             "training": training or TrainingConfig(),
             **parts,
         }
-        changed: dict[str, Any] = dict(assign_settings(groups, settings))
-        self.config = changed["method"]
-        self.model = spec.with_config(changed["model"])
-        self.training: TrainingConfig = changed["training"]
-        self.predictors: dict[str, PredictorConfig] = {part: changed[part] for part in parts}
+        assigned: dict[str, Any] = dict(assign_settings(groups, settings))
+        self.config = assigned["method"]
+        self.model = spec.with_config(assigned["model"])
+        self.training: TrainingConfig = assigned["training"]
+        self.predictors: dict[str, PredictorConfig] = {part: assigned[part] for part in parts}
         self.seed = seed
 
     @classmethod
@@ -265,53 +266,13 @@ class Method(Augmentation, Generic[C, K]):
         own = self.is_custom or type(self).__module__.partition(".")[0] != "gaug"
         parts = [part for part in (self if own else None, self.model.factory) if part is not None]
         code = user_code_fingerprint(*parts) if parts else None
-        facts = (self, self.seed, threads, software_versions()["gaug"], code)
+        # A setting of one predictor is not that of another, which its own words leave open.
+        facts = (self, self.predictors, self.seed, threads, software_versions()["gaug"], code)
         digest.update(repr(facts).encode())
         return Checkpoint(saving[0], digest.hexdigest(), saving[1])
 
     def __repr__(self) -> str:
         groups: list[Config] = [self.config, *self.predictors.values()]
-        own = [text for group in groups for text in _changed(group)]
-        return f"{type(self).__name__}({', '.join([*own, *changed_settings(self)])})"
-
-
-def _predictor_configs(
-    method: str,
-    plain: Mapping[str, PredictorConfig],
-    given: Mapping[str, PredictorConfig | Mapping[str, Any]],
-) -> dict[str, Config]:
-    """The settings of a method's predictors: the given ones, or else the defaults."""
-    configs: dict[str, Config] = dict(plain)
-    for name, settings in given.items():
-        if name not in plain:
-            has = ", ".join(plain) or "none"
-            raise ConfigError(f"{method} has no predictor {name!r}. Its predictors: {has}.")
-        if isinstance(settings, Mapping):
-            configs |= assign_settings({name: plain[name]}, settings)
-        elif type(settings) is type(plain[name]):
-            configs[name] = settings
-        else:
-            raise ConfigError(
-                f"The settings of predictor {name!r} must be a {type(plain[name]).__name__} or a"
-                f" mapping, got {settings!r:.80}."
-            )
-    return configs
-
-
-def changed_settings(method: Method[Any, Any]) -> list[str]:
-    """The settings of model and loop that differ from the defaults, and the model if it does."""
-    settings = [*_changed(method.model.config), *_changed(method.training)]
-    if method.model.name != "gcn":
-        own = method.model.name if method.model.is_custom else repr(method.model.name)
-        settings.append(f"model={own}")
-    return settings
-
-
-def _changed(config: Config) -> list[str]:
-    """The settings that differ from the defaults."""
-    plain = type(config)()
-    return [
-        f"{field.name}={getattr(config, field.name)!r}"
-        for field in dataclasses.fields(config)
-        if getattr(config, field.name) != getattr(plain, field.name)
-    ]
+        own = [text for group in groups for text in changed(group)]
+        own += changed_of_model(self.model, self.training)
+        return f"{type(self).__name__}({', '.join(own)})"

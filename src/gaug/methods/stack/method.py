@@ -12,8 +12,9 @@ import torch
 from gaug.classifier.base import NodeClassifier
 from gaug.edge_predictors.config import PredictorConfig
 from gaug.errors import ConfigError
-from gaug.methods.method import Method, changed_settings
+from gaug.methods.method import Method
 from gaug.methods.registry import METHODS
+from gaug.methods.settings import changed_of_model
 from gaug.methods.stack.config import StackConfig, stack_config
 from gaug.methods.stack.run import StackRun
 from gaug.methods.trained import Trained
@@ -170,7 +171,8 @@ class Stack(Method[StackConfig, NodeClassifier]):
         for part in self._parts():
             part.model, part.training = plain
             parts.append(repr(part))
-        return f"{type(self).__name__}({', '.join([*parts, *changed_settings(self)])})"
+        parts += changed_of_model(self.model, self.training)
+        return f"{type(self).__name__}({', '.join(parts)})"
 
 
 def _check_part(part: object) -> None:
