@@ -307,7 +307,7 @@ class OneStep(Trainer):
             after_step()
 
         self.run.after_step = note  # type: ignore[method-assign]
-        self._step(stage, batch, 1, self.ranks.share(53))
+        self.steps.take(stage, self.model, batch, 1, self.ranks.share(53))
 
 
 def test_the_gradient_of_gaug_o_is_the_mean_of_what_each_part_gives_alone(

@@ -1,4 +1,4 @@
-"""The rounds of one run: epochs, batches, steps, and the choice of the best epoch."""
+"""The rounds of one run: epochs, validation, and the choice of the best epoch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from torch import Tensor, nn
 
 from gaug.errors import TrainingError
 from gaug.graph.adjacency import Adjacency
-from gaug.graph.homophily import edge_counts
 from gaug.models.calling import apply_model
 from gaug.models.config import ModelConfig, ModuleConfig
 from gaug.training import saved_run
-from gaug.training.batch import Batch, work_on
+from gaug.training.batch import work_on
 from gaug.training.batches import MiniBatches, WholeGraph, hops_of_batches
 from gaug.training.best_epoch import Flaw, finite_weights
 from gaug.training.checkpoint import UNREADABLE, Checkpoint, StartOverError
@@ -27,7 +26,7 @@ from gaug.training.loss import classification_loss
 from gaug.training.metrics import micro_f1
 from gaug.training.progress import OnProgress, Progress
 from gaug.training.stage import Stage
-from gaug.training.step_loss import step_loss
+from gaug.training.steps import Steps
 from gaug.training.task import Task
 
 # A step goes through a graph about this many times as often as a validation.
@@ -82,6 +81,7 @@ class Trainer:
         self.warning: str | None = None
         self.val_labels = task.labels[task.val]
         self.earlier_seconds = 0.0  # up to the checkpoint that it goes on from
+        self.steps = Steps(task, run, config, count_edges=keep_history)
         self._started = time.perf_counter()
 
     @property
@@ -222,7 +222,7 @@ class Trainer:
         counts: collections.Counter[str] = collections.Counter()
         for place, batch in enumerate(stage.batches.epoch(epoch), start=1):
             share = self.ranks.share(sizes[place - 1])
-            loss, extra, found = self._step(stage, batch, epoch, share)
+            loss, extra, found = self.steps.take(stage, self.model, batch, epoch, share)
             if not math.isfinite(loss + extra):
                 return loss, extra, counts
             losses.append(loss)
@@ -246,62 +246,6 @@ class Trainer:
             return self.config.validate_every
         ratio = work_on(adjacency) / (_PASSES_PER_STEP * work)
         return min(_LONGEST_INTERVAL, max(1, math.ceil(ratio)))
-
-    def _step(
-        self, stage: Stage, batch: Batch, epoch: int, share: float
-    ) -> tuple[float, float, dict[str, float]]:
-        optimizer = stage.optimizer
-        if optimizer is not None:
-            self._model().train()
-            optimizer.zero_grad()
-        parts: list[Tensor] = []
-        if optimizer is None:
-            adjacency = self._training_graph(stage, batch, epoch)
-        else:
-            passes = []
-            for _ in range(max(1, self.config.consistency_passes)):
-                adjacency = self._training_graph(stage, batch, epoch)
-                passes.append(apply_model(self._model(), batch.features, adjacency))
-            parts.append(step_loss(passes, batch, self.config, epoch / stage.epochs))
-        extra = self.run.extra_loss()
-        if extra is not None:
-            parts.append(extra)
-        if not parts:
-            raise TrainingError("A round in which the method trains alone needs its extra_loss.")
-        total = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-        own = [
-            0.0 if optimizer is None else parts[0].item(),
-            0.0 if extra is None else extra.item(),
-        ]
-        loss, of_method = self.ranks.mean(own, share)
-        if math.isfinite(loss + of_method):
-            total.backward()  # type: ignore[no-untyped-call]
-            self.ranks.average_gradients(self._trained(optimizer), share)
-            if optimizer is not None:
-                optimizer.step()
-            self.run.after_step()
-        # The graph itself is not handed on: it would be there beside that of the next step.
-        counts = self._count_edges(adjacency, batch) if self.keep_history else {}
-        return loss, of_method, counts
-
-    def _training_graph(self, stage: Stage, batch: Batch, epoch: int) -> Adjacency:
-        adjacency = self.run.training_graph(stage.round, batch, epoch)
-        num_nodes = batch.adjacency.num_nodes
-        if adjacency.num_nodes != num_nodes:
-            raise TrainingError(
-                f"training_graph must return a graph between the {num_nodes:,} nodes of its batch,"
-                f" got one of {adjacency.num_nodes:,}. Start from batch.adjacency."
-            )
-        return adjacency
-
-    def _count_edges(self, adjacency: Adjacency, batch: Batch) -> dict[str, float]:
-        pairs = adjacency.listed_pairs
-        if pairs is None:
-            return {}
-        if self.task.multilabel:  # there are no edges within a class
-            return {"edges": pairs.size(1)}
-        labels = self.task.labels
-        return dict(edge_counts(pairs, labels if batch.nodes is None else labels[batch.nodes]))
 
     def _validate(self, adjacency: Adjacency) -> tuple[float, float]:
         if self.task.val.numel() == 0:
@@ -363,12 +307,6 @@ class Trainer:
         if not math.isnan(score):
             note += f", validation {score:.1f}"
         self.on_progress(Progress(self.own_epochs + self.epochs + epoch, note))
-
-    def _trained(self, optimizer: torch.optim.Optimizer | None) -> Iterator[nn.Parameter]:
-        """What a step trains, of the classifier and of the method."""
-        if optimizer is not None:
-            yield from self._model().parameters()
-        yield from self.run.parameters()
 
     def _state_tensors(self) -> Iterator[Tensor]:
         """What a round begins with, of the classifier and of the method."""
