@@ -57,6 +57,18 @@ def test_a_search_begins_at_the_preset_of_another_model(gaug, folder):
     assert trial["settings"]["drop_fraction"] == preset.settings["drop_fraction"]
 
 
+def test_what_is_found_from_a_preset_has_its_settings_that_are_not_searched(gaug, folder):
+    found(gaug, folder)
+    path = folder / "other.toml"
+    options = ("--model", "gsage", "--begin-with", "gcn", "--runs", "1", "--write-preset", path)
+    result = gaug(*SEARCH, "--split", "stratified", "--set", "train_fraction = 0.4", *options)
+    assert result.code == 0, result.err
+    (preset,) = read_presets(path)
+    assert preset.settings["epochs"] == "3"
+    assert preset.settings["train_fraction"] == "0.4"
+    assert preset.settings.keys() == {"epochs", "train_fraction", "drop_fraction"}
+
+
 def test_settings_that_did_not_run_again_are_no_preset(gaug, folder):
     path = folder / "dropedge.toml"
     options = ("--runs", "1", "--set", "epochs=3", "--finalists", "0", "--write-preset", path)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from gaug.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
     from gaug.choosing.search import SearchResult
+    from gaug.runs.plan import Plan
 
 # Number of trials to print.
 _SHOWN = 5
@@ -138,7 +140,7 @@ def search(
         with run_progress(f"{loaded.name}, {plan}", trials, quiet=quiet, unit="trials") as move:
             result = search_settings(
                 plan,
-                fixed=[text.partition("=")[0].strip() for text in settings or []],
+                fixed=[_assigned(text)[0] for text in settings or []],
                 trials=trials,
                 trial_runs=trial_runs,
                 finalists=finalists,
@@ -166,26 +168,48 @@ def search(
                     )
                 )
     best, plain = map(summarize, tested)
+    fixed = _fixed(plan, start or [], settings or [])
     if as_json:
         print(json.dumps(_as_json(result, best, plain)))
     else:
         _print(result, best, plain)
         if result.comparison.gain > 0:
-            given = [f"--set {text}" for text in settings or []]
-            given += [f"--split {split}"] if split else []
-            given += [f"--seed {seed}"] if seed else []
-            found = [f"--set {name}={value}" for name, value in result.best.settings.items()]
-            line = " ".join([f"--model {model} --method {method}", *given, *found])
-            print(f"To train with them: {line}")
+            words = ["--model", model, "--method", method]
+            words += ["--split", split] if split else []
+            words += ["--seed", str(seed)] if seed else []
+            for name, value in {**fixed, **result.best.settings}.items():
+                words += ["--set", f"{name}={value}"]
+            print(f"To train with them: {shlex.join(words)}")
         if picture is not None:
             print(f"Picture: {picture}")
 
     if write_preset is not None:
-        _write_preset(result, loaded.name, graphs.split(plan).name, settings or [], write_preset)
+        _write_preset(result, loaded.name, graphs.split(plan).name, fixed, write_preset)
+
+
+def _fixed(plan: Plan, start: Sequence[str], given: Sequence[str]) -> dict[str, str]:
+    """The settings that all trials had: given ones, and those of a preset that are not searched."""
+    from gaug.config import searched_settings
+
+    config = plan.method.config
+    searched = searched_settings(type(config))
+    return {
+        **{
+            name: value
+            for name, value in map(_assigned, start)
+            if config.spelled(name).rpartition(".")[2] not in searched
+        },
+        **dict(map(_assigned, given)),
+    }
+
+
+def _assigned(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name.strip(), value.strip()
 
 
 def _write_preset(
-    result: SearchResult, graph: str, split: str, settings: Sequence[str], path: Path
+    result: SearchResult, graph: str, split: str, given: Mapping[str, str], path: Path
 ) -> None:
     from gaug.presets.preset import Preset, write_preset
 
@@ -194,7 +218,6 @@ def _write_preset(
             "No preset was written: the best settings did not run again with new seeds. Leave"
             " --finalists and --timeout out, and run the command again."
         )
-    given = dict(text.split("=", 1) for text in settings)
     preset = Preset.of(result, graph=graph, split=split, command=this_command(), given=given)
     with writing("preset", path):
         write_preset(preset, path)
