@@ -197,6 +197,18 @@ def test_leaving_the_loop_ends_the_jobs_under_way(on_cluster: Executor, tmp_path
     assert not endless.is_under_way
 
 
+def test_a_job_that_has_ended_is_not_canceled(
+    on_cluster: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ray
+
+    canceled: list[object] = []
+    monkeypatch.setattr(ray, "cancel", lambda reference, force: canceled.append(reference))
+    with pytest.raises(ConfigError, match="no_such_module"):
+        results(on_cluster, Carrying(Unpickled(importlib.import_module, "no_such_module")))
+    assert canceled == []
+
+
 # What does not go.
 
 

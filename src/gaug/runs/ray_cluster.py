@@ -101,8 +101,8 @@ class RayCluster(Executor):
                         return
                     finished, _ = self._ray.wait(list(pending), timeout=0.2)
                     for reference in finished:
-                        result = self._result(reference)
-                        yield pending.pop(reference)[0], result
+                        job, _ = pending.pop(reference)
+                        yield job, self._result(reference)
                     shares, note = progress.of([number for _, number in pending.values()])
                     if on_note is not None and note:
                         on_note(note)
@@ -175,11 +175,18 @@ class RayCluster(Executor):
         return result
 
     def _cancel(self, references: Sequence[ObjectRef[Any]]) -> None:
-        """End jobs, gently first."""
+        """End jobs, gently first; those that have ended are left alone.
+
+        To cancel a task whose result has just arrived can make Ray end this process: it says that
+        it "tried to complete task that was not pending".
+        """
         left = list(references)
         for force in (False, True):
             until = time.monotonic() + _SECONDS_TO_END
             while left and time.monotonic() < until and self._ray.is_initialized():
+                _, left = self._ray.wait(left, num_returns=len(left), timeout=0)
+                if not left:
+                    return
                 for reference in left:
                     with contextlib.suppress(Exception):  # it has just ended
                         self._ray.cancel(reference, force=force)
