@@ -264,7 +264,10 @@ def _with_finalists(tried: list[Trial], again: list[Trial]) -> list[Trial]:
     confirmed = {repr(trial.settings): trial for trial in again if trial.counts}
     return [
         dataclasses.replace(
-            confirmed.pop(repr(trial.settings)), number=trial.number, name=trial.name
+            confirmed.pop(repr(trial.settings)),
+            number=trial.number,
+            name=trial.name,
+            earlier=trial.outcomes,
         )
         if trial.counts and repr(trial.settings) in confirmed
         else trial
