@@ -1,7 +1,7 @@
 """How often a race finds what helps, by simulation: no training, many races.
 
 Run as ``python -m benchmarks.power CANDIDATES GAIN TRAIN [RACES]``, with 500 validation nodes and
-TRAIN training nodes, some of which validate in the final if they are at least 40 % as many. The differences to
+TRAIN training nodes, which validate in the final, too, if they are 200 or more. The differences to
 no augmentation are drawn: 15 points of spread between nodes, half of its variance shared by all
 candidates, half a point between runs, and 20 points of both together. One candidate gains GAIN
 points, the others nothing. All get three runs, where the real race stops some earlier, and the best
