@@ -136,7 +136,7 @@ def _trained(
                     _keep(item, file)
         ray.get(training)
     except RayTaskError as error:
-        raise _failure(cause_of(error)) from error
+        raise failure_of(cause_of(error)) from error
     except RayError as error:
         raise _lost(reason_of(error)) from error
     finally:
@@ -186,25 +186,29 @@ def _lead() -> Callable[..., None]:
     return lead
 
 
-def _failure(error: Exception) -> Exception:
-    """What to raise for what Ray Train raised."""
+def failure_of(error: Exception) -> Exception:
+    """What to raise for what Ray Train raised: what a rank raised itself comes first.
+
+    Args:
+        error: With what each rank failed of, as ``worker_failures``, or what kept them from
+            starting, as ``controller_failure``.
+    """
+    started = getattr(error, "controller_failure", None)
+    if started is not None:
+        return TrainingError(f"Ray Train could not start the processes: {reason_of(started)}.")
     failures = getattr(error, "worker_failures", None)
     if failures is None:
-        inner = getattr(error, "controller_failure", None)
-        if inner is None:
-            return error
-        return TrainingError(f"Ray Train could not train: {reason_of(inner)}.")
-    lost = sorted(rank for rank, one in failures.items() if _is_of_ray(one))
-    for _, own in sorted(failures.items()):
-        if not isinstance(own, RankLostError) and not _is_of_ray(own):
+        return error
+    lost = []
+    for rank, failure in sorted(failures.items()):
+        own = getattr(failure, "_base_exc", failure)  # wrapped by older versions
+        if type(own).__module__.partition(".")[0] == "ray":
+            lost.append(rank)
+        elif not isinstance(own, RankLostError):
             if isinstance(own, GaugError):
                 own.told = False
             return cause_of(own)
     return _lost(f"rank {', '.join(map(str, lost or failures))}")
-
-
-def _is_of_ray(error: Exception) -> bool:
-    return type(error).__module__.partition(".")[0] == "ray"
 
 
 def _lost(which: str) -> TrainingError:
