@@ -112,6 +112,10 @@ def test_a_world_of_one_process_is_no_matter(gaug, tmp_path, monkeypatch) -> Non
         (["--ranks", "2"], "--ranks goes with --cluster ADDRESS."),
         (["--cluster", "auto"], "'gaug fit' trains on a cluster with --ranks N"),
         (["--cluster", "auto", "--ranks", "0"], "--ranks must be at least 1, got 0."),
+        (
+            ["--cluster", "auto", "--ranks", "2", "--max-memory", "4GB"],
+            "--max-memory limits this machine",
+        ),
         (["--cluster", "auto", "--ranks", "2"], "without batch_size a step is on the whole graph"),
         (["--cluster", "auto", "--ranks", "2", "--method", "auto"], "without torchrun or --ranks"),
         (

@@ -47,15 +47,19 @@ def check_options(context: typer.Context, cluster: str | None, processes: int | 
         cluster: Address of a cluster, if any.
         processes: Number of processes to start there, if any.
     """
+    # The environment may give a cluster or a limit for other commands.
     if processes is None:
-        # The environment may give a cluster for other commands.
-        source = context.get_parameter_source("cluster")
-        if source is not None and source.name == "COMMANDLINE":
+        if _is_given(context, "cluster"):
             raise ConfigError(
                 "'gaug fit' trains on a cluster with --ranks N, the number of processes. Give that,"
                 " or leave out --cluster."
             )
         return
+    if _is_given(context, "max_memory"):
+        raise ConfigError(
+            "--max-memory limits this machine, and --ranks train on those of the cluster. Leave it"
+            " out: the first rank goes by what its machine has free."
+        )
     if cluster is None:
         raise ConfigError(
             "--ranks goes with --cluster ADDRESS. Without a cluster, torchrun starts the processes."
@@ -66,6 +70,12 @@ def check_options(context: typer.Context, cluster: str | None, processes: int | 
         )
     if processes < 1:
         raise ConfigError(f"--ranks must be at least 1, got {processes}.")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Whether an option is on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 @contextlib.contextmanager
