@@ -31,6 +31,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from docs.beside_paper import cost_table, selection_table, verdicts_table
+
 from gaug.drawing.table import Table, render
 from gaug.errors import DataError
 from gaug.runs.summary import mean_and_spread
@@ -109,7 +110,8 @@ def _table_text(path: Path, kind: str, others: Sequence[Path] = ()) -> str:
     elif kind == "verdicts":
         table = verdicts_table(outcomes)
     elif kind == "selection":
-        table = selection_table(outcomes, [one for other in others for one in read_record(other)[1]])
+        published = [outcome for other in others for outcome in read_record(other)[1]]
+        table = selection_table(outcomes, published)
     text = _markdown(table)
     if kind == "table" and study.scope.has_picture:
         return f"![{study.title}](images/{path.stem}.png)\n\n{text}"
