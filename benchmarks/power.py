@@ -1,7 +1,7 @@
 """How often a race finds what helps, by simulation: no training, many races.
 
 Run as ``python -m benchmarks.power CANDIDATES GAIN TRAIN [RACES]``, with 500 validation nodes and
-TRAIN training nodes, which validate in the final if they are at least as many. The differences to
+TRAIN training nodes, which validate in the final, too, if they are 200 or more. The differences to
 no augmentation are drawn: 15 points of spread between nodes, half of its variance shared by all
 candidates, half a point between runs, and 20 points of both together. One candidate gains GAIN
 points, the others nothing. All get three runs, where the real race stops some earlier, and the best
@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from gaug.choosing.comparison import SURE
-from gaug.choosing.gains import RunScores, gains_over
+from gaug.choosing.gains import RunScores, gains_of_finalists, gains_over
 from gaug.choosing.race import CONFIRMING, FINALISTS, MORE
 from gaug.choosing.resampling import Resampling
 from gaug.data.splits import Split
@@ -56,13 +56,14 @@ def is_sure(rng: np.random.Generator, candidates: int, gain: float, train: int) 
     order = sorted(range(candidates), key=lambda k: race[k].mean, reverse=True)
     again = range(_RACED, _RACED + _CONFIRMED)
     final = [_runs(rng, effects[k], again, validating) for k in order[:FINALISTS]]
-    fresh = drawing is not None and drawing.fresh
-    beside = [] if fresh else [race[k] for k in order[FINALISTS:]]
     numbers = range(_RACED + _CONFIRMED)
     zeros = np.zeros((len(numbers), len(nodes)))
     plain = RunScores(tuple(numbers), (0.0,) * len(numbers), zeros)
-    found = gains_over(plain, [*final, *beside])
-    return any(one.confidence >= SURE for one in found[: len(final)])
+    if drawing is not None and drawing.fresh:
+        found = gains_over(plain, final)
+    else:
+        found = gains_of_finalists(plain, race, dict(zip(order, final, strict=False)))
+    return any(one.confidence >= SURE for one in found)
 
 
 def _runs(

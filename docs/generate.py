@@ -9,6 +9,15 @@ stands between two comments in a page is made from it:
     <!-- beside: table2.jsonl -->           only what compares every cell with the paper
     <!-- end -->
 
+    <!-- verdicts: table2.jsonl -->         counts of cells above, within and below the paper's
+    <!-- end -->
+
+    <!-- selection: table2.jsonl table2_published.jsonl -->    beside the authors' settings
+    <!-- end -->
+
+    <!-- cost: * -->                        runs and time of all records
+    <!-- end -->
+
     <!-- score: table2.jsonl cora gcn none -->81.6 ± 0.7<!-- end -->    one cell; mean: without ±
 
 The pictures of figures on record are drawn to ``docs/images``. A test fails where a page has
@@ -21,6 +30,8 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from docs.beside_paper import cost_table, selection_table, verdicts_table
+
 from gaug.drawing.table import Table, render
 from gaug.errors import DataError
 from gaug.runs.summary import mean_and_spread
@@ -32,7 +43,9 @@ ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "docs" / "results"
 # Not within backticks, where a page tells of them.
 _BLOCK = re.compile(
-    r"(?<!`)(<!-- (table|beside|score|mean): (\S+)([^<>]*?) -->)(.*?)(<!-- end -->)", re.DOTALL
+    r"(?<!`)(<!-- (table|beside|verdicts|selection|cost|score|mean): (\S+)([^<>]*?) -->)"
+    r"(.*?)(<!-- end -->)",
+    re.DOTALL,
 )
 
 
@@ -57,7 +70,10 @@ def filled(text: str, records: Path = RECORDS) -> str:
         path = records / name
         if kind in ("score", "mean"):
             return f"{start}{_CELLS[kind](_cell(path, key.split()))}{end}"
-        return f"{start}\n\n{_table_text(path, kind)}\n\n{end}"
+        if kind == "cost":
+            return f"{start}\n\n{_markdown(cost_table(_all_records(records)))}\n\n{end}"
+        others = [records / other for other in key.split()]
+        return f"{start}\n\n{_table_text(path, kind, others)}\n\n{end}"
 
     return _BLOCK.sub(made, text)
 
@@ -84,18 +100,31 @@ def read_record(path: Path) -> tuple[Study, list[Outcome]]:
     return find_study(name).load(), outcomes
 
 
-def _table_text(path: Path, kind: str) -> str:
+def _table_text(path: Path, kind: str, others: Sequence[Path] = ()) -> str:
     if not path.is_file():
         return f"Not measured yet: `gaug reproduce {path.stem} --out docs/results/{path.name}`."
     study, outcomes = read_record(path)
     table = study.full_table(outcomes)
     if kind == "beside":
         table = _beside(table, path)
-    # The page has a title of its own.
-    text = render(table, "markdown").split("\n", 2)[2].rstrip()
+    elif kind == "verdicts":
+        table = verdicts_table(outcomes)
+    elif kind == "selection":
+        published = [outcome for other in others for outcome in read_record(other)[1]]
+        table = selection_table(outcomes, published)
+    text = _markdown(table)
     if kind == "table" and study.scope.has_picture:
         return f"![{study.title}](images/{path.stem}.png)\n\n{text}"
     return text
+
+
+def _markdown(table: Table) -> str:
+    """A table without its title: the page has one of its own."""
+    return render(table, "markdown").split("\n", 2)[2].rstrip()
+
+
+def _all_records(records: Path) -> dict[str, list[Outcome]]:
+    return {path.stem: read_record(path)[1] for path in sorted(records.glob("*.jsonl"))}
 
 
 def _beside(table: Table, path: Path) -> Table:

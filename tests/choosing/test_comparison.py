@@ -153,7 +153,7 @@ def test_finalists_on_fresh_nodes_are_judged_beside_one_another_alone():
     plain = tried(NONE, 80.0, 80.0)
     fresh = Resampling.of(split, torch.from_numpy(labels), seed=0, final=1)
     one, other = (Comparison(plain, [*looks, *confirmed], how) for how in (None, fresh))
-    alone = Comparison(plain, confirmed)
+    alone = Comparison(plain, confirmed, fresh)
     mine, hers, theirs = (found.gain_of(confirmed[0]) for found in (other, alone, one))
     assert mine == hers
     assert "with 2 finalists" in other.verdict()

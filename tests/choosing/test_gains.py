@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from gaug.choosing.gains import Gain, RunScores, gains_over
+from gaug.choosing.gains import Gain, RunScores, gains_of_finalists, gains_over
 
 
 def scores_of(nodes: np.ndarray, first: int = 0) -> RunScores:
@@ -147,3 +147,49 @@ def test_the_same_candidate_twice_is_no_second_try_and_one_far_behind_neither():
     for others in ([scores_of(x)] * 3, behind):
         found = gains_over(plain, [scores_of(x), *others])[0]
         assert found.confidence == pytest.approx(alone.confidence, abs=0.01)
+
+
+def raced(
+    rng: np.random.Generator, candidates: int, of_nodes: float, gain: float = 0.0
+) -> list[Gain]:
+    """The three best of candidates by one run each, in four runs with new seeds."""
+    nodes = 300
+    effects = of_nodes * rng.normal(size=(candidates, nodes))
+    effects[0] += gain
+
+    def runs_of(number: int, runs: int, first: int) -> RunScores:
+        return scores_of(effects[number] + 20 * rng.normal(size=(runs, nodes)), first)
+
+    earlier = [runs_of(number, 1, 0) for number in range(candidates)]
+    best = sorted(range(candidates), key=lambda number: -earlier[number].mean)[:3]
+    plain = scores_of(np.zeros((5, nodes)))
+    return gains_of_finalists(plain, earlier, {k: runs_of(k, 4, 1) for k in best})
+
+
+@pytest.mark.parametrize("of_nodes", [0.0, 10.0, 30.0])
+def test_finalists_are_sure_in_one_case_of_twenty_at_most_where_nothing_helps(of_nodes):
+    rng = np.random.default_rng(6)
+    repeats = 300
+    wrong = share(lambda: any(g.confidence >= 0.95 for g in raced(rng, 15, of_nodes)), repeats)
+    assert wrong <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / repeats)
+
+
+def test_the_less_of_the_luck_of_earlier_runs_is_left_the_surer_is_the_same_gain():
+    """Where nodes do not differ, the final is as good as if three had been tried; else as all."""
+    rng = np.random.default_rng(7)
+    nodes = 400
+    plain = scores_of(np.zeros((6, nodes)))
+    looks = 15 * rng.normal(size=(30, 1, nodes))
+    final = 15 * rng.normal(size=(3, 5, nodes)) + 0.8
+    new = {k: scores_of(final[k], first=1) for k in range(3)}
+    kept = {k: scores_of(looks[k] + 0.01 * final[k] + 1.2, first=1) for k in range(3)}
+    earlier = [scores_of(look) for look in looks]
+    found = gains_of_finalists(plain, earlier, new)
+    three = gains_over(plain, list(new.values()))
+    for mine, alone in zip(found, three, strict=True):
+        assert (mine.points, mine.error) == (alone.points, alone.error)
+        assert mine.confidence == pytest.approx(alone.confidence, abs=0.02)
+    lucky = gains_of_finalists(plain, earlier, kept)
+    among_all = gains_over(plain, [*kept.values(), *earlier[3:]])
+    for mine, alone in zip(lucky, among_all, strict=False):
+        assert mine.confidence == pytest.approx(alone.confidence, abs=0.02)

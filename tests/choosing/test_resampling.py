@@ -74,12 +74,29 @@ def test_with_more_training_nodes_the_final_validates_on_those_alone_and_equally
     assert all(torch.isin(split.val, one.train).all() for one in final)
 
 
+def test_with_fewer_training_nodes_the_final_draws_from_both():
+    split = sized(300, 600)
+    drawing = drawn(300, 600)
+    assert drawing is not None
+    assert all(drawing.split_of(run).hash == split.hash for run in range(3))
+    final = [drawing.split_of(run) for run in range(3, 9)]
+    assert all((one.train.numel(), one.val.numel()) == (300, 600) for one in final)
+    # With the given split, each of the 900 nodes has validated in 4 or 5 of 7 runs.
+    times = torch.cat([one.val for one in [split, *final]]).bincount(minlength=900)
+    assert set(times[:900].tolist()) <= {4, 5}
+
+
 @pytest.mark.parametrize(
     ("train", "val", "expected"),
     [
         (300, 300, "fresh"),  # as many training nodes
-        (299, 300, "given"),
+        (299, 300, "final"),
+        (200, 500, "final"),
+        (200, 501, "given"),  # too few to make up for other training nodes
+        (199, 300, "given"),
         (140, 500, "given"),
+        (1900, MANY - 1, "final"),
+        (1900, MANY, "given"),
         (10 * MANY, MANY - 1, "fresh"),
         (10 * MANY, MANY, "given"),
         (FEW, FEW, "fresh"),
@@ -89,5 +106,8 @@ def test_with_more_training_nodes_the_final_validates_on_those_alone_and_equally
 )
 def test_who_draws_depends_on_the_numbers_of_training_and_validation_nodes(train, val, expected):
     found = drawn(train, val)
-    kind = "given" if found is None else "fresh" if found.fresh else "all"
+    if found is None:
+        kind = "given"
+    else:
+        kind = "fresh" if found.fresh else {1: "all", 3: "final"}[found.first]
     assert kind == expected

@@ -218,12 +218,12 @@ def test_a_search_that_ran_out_of_time_goes_on_later(scored, store: Store, monke
     with monkeypatch.context() as patched:
         ticks = itertools.count()  # a clock that moves a second each time somebody looks
         patched.setattr(time, "monotonic", lambda: float(next(ticks)))
-        short = search_settings(plan, trials=9, trial_runs=2, timeout=35.0, store=store)
+        short = search_settings(plan, trials=9, trial_runs=2, timeout=50.0, store=store)
     assert 0 < len(short.trials) < 9
     assert [t.settings for t in short.trials] == [
         t.settings for t in whole.trials[: len(short.trials)]
     ]
-    assert not any(trial.confirmed for trial in short.trials)  # there was no time left for it
+    assert short.best.confirmed  # the last part of the time is for the finalists
     assert outcomes(search_settings(plan, trials=9, trial_runs=2, store=store)) == outcomes(whole)
 
 

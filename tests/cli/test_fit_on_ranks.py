@@ -1,4 +1,4 @@
-"""gaug fit by several processes of torchrun."""
+"""gaug fit by several processes of torchrun, or of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
+
+from gaug.runs.executor import Executor
 
 _FIT = (
     *("fit", "karate", "--split", "stratified", "--json", "--set", "train_fraction=0.5"),
@@ -32,7 +36,25 @@ def test_two_processes_write_the_model_of_one(gaug, tmp_path: Path) -> None:
         env={**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(scratch)},
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)  # of one process: two would be no JSON
+    # Of one process: two would be no JSON.
+    assert_same(gaug, json.loads(done.stdout), tmp_path)
+    assert list(scratch.glob("gaug-*")) == []
+
+
+def test_two_processes_of_a_cluster_write_the_model_of_one(
+    gaug, on_cluster: Executor, cluster: Any, tmp_path: Path
+) -> None:
+    result = gaug(
+        *(*_FIT, "--checkpoint-minutes", "0", "--out", tmp_path / "two"),
+        *("--cluster", cluster.address, "--ranks", "2"),
+    )
+    assert result.code == 0, result.err
+    assert_same(gaug, json.loads(result.out), tmp_path)
+    assert list(tmp_path.glob("*.checkpoints/*")) == []
+
+
+def assert_same(gaug: Callable[..., Any], found: dict[str, Any], tmp_path: Path) -> None:
+    """The model of two processes is that of one, up to rounding."""
     result = gaug(*_FIT, "--out", tmp_path / "one")
     expected = json.loads(result.out)
     for name in ("best_epoch", "epochs", "val_score", "test_score", "config", "split"):
@@ -40,7 +62,6 @@ def test_two_processes_write_the_model_of_one(gaug, tmp_path: Path) -> None:
     one, two = (load_file(tmp_path / name / "weights.safetensors") for name in ("one", "two"))
     for name, weight in one.items():
         torch.testing.assert_close(two[name], weight, rtol=1e-4, atol=1e-5)
-    assert list(scratch.glob("gaug-*")) == []
 
 
 @pytest.fixture(params=[0, 1])
@@ -81,5 +102,44 @@ def test_a_world_of_one_process_is_no_matter(gaug, tmp_path, monkeypatch) -> Non
     for name, value in {"RANK": 0, "WORLD_SIZE": 1, "MASTER_PORT": 1}.items():
         monkeypatch.setenv(name, str(value))
     monkeypatch.setenv("MASTER_ADDR", "localhost")
+    result = gaug("fit", "karate", "--out", tmp_path / "model", "--set", "epochs=2")
+    assert result.code == 0, result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--ranks", "2"], "--ranks goes with --cluster ADDRESS."),
+        (["--cluster", "auto"], "'gaug fit' trains on a cluster with --ranks N"),
+        (["--cluster", "auto", "--ranks", "0"], "--ranks must be at least 1, got 0."),
+        (
+            ["--cluster", "auto", "--ranks", "2", "--max-memory", "4GB"],
+            "--max-memory limits this machine",
+        ),
+        (["--cluster", "auto", "--ranks", "2"], "without batch_size a step is on the whole graph"),
+        (["--cluster", "auto", "--ranks", "2", "--method", "auto"], "without torchrun or --ranks"),
+        (
+            ["--cluster", "auto", "--ranks", "3", "--set", "batch_size=2"],
+            "batch_size must be at least the number of processes, 3",
+        ),
+    ],
+)
+def test_ranks_of_a_cluster_that_cannot_be_are_refused_in_one_line(
+    gaug, no_training, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    result = gaug("fit", "karate", "--out", tmp_path / "model", *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_ranks_under_torchrun_are_refused(gaug, no_training, rank: int) -> None:
+    result = gaug("fit", "karate", "--out", "m", "--cluster", "auto", "--ranks", "2")
+    assert result.code == 2
+    assert ("torchrun started 2 processes already" in result.err) == (rank == 0)
+
+
+def test_a_cluster_for_other_commands_is_no_matter_to_a_fit(gaug, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("GAUG_CLUSTER", "127.0.0.1:1")
     result = gaug("fit", "karate", "--out", tmp_path / "model", "--set", "epochs=2")
     assert result.code == 0, result.err

@@ -40,7 +40,7 @@ def test_every_record_is_of_a_study_and_shown(path: Path) -> None:
     assert all(outcome.command for outcome in outcomes)
     assert study.full_table(outcomes).rows
     shown = "".join(page.read_text(encoding="utf-8") for page in pages())
-    assert f": {path.name} " in shown
+    assert f" {path.name} " in shown
 
 
 def test_the_records_are_small() -> None:
@@ -97,3 +97,47 @@ def test_pictures_are_drawn_from_the_record(records: Path) -> None:
     (records / "figure9.jsonl").write_text(to_lines("figure9", outcomes), encoding="utf-8")
     assert draw_pictures(records, records) == [records / "figure9.png"]
     assert (records / "figure9.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_verdicts_are_counted_by_method(records: Path) -> None:
+    found = filled("<!-- verdicts: table2.jsonl --><!-- end -->", records)
+    assert "| original | 1 | 0 | 1 | 0 | +0.4 | +0.4 to +0.4 |" in found
+    assert "| GAug-M | 1 | 0 | 0 | 1 | -0.5 | -0.5 to -0.5 |" in found
+    assert "| all | 2 | 0 | 1 | 1 | +0.0 | -0.5 to +0.4 |" in found
+
+
+def test_cells_with_both_kinds_of_settings_stand_side_by_side(records: Path) -> None:
+    key = ("cora", "gcn", "gaug-o")
+    ours = Outcome(key, scores=[81.0, 81.0], val_scores=[82.0, 82.0], chosen="preset")
+    theirs = Outcome(key, scores=[83.0, 83.0], val_scores=[80.0, 80.0], chosen="published")
+    alone = Outcome(("citeseer", "gcn", "gaug-o"), scores=[70.0], val_scores=[70.0])
+    path = records / "table2.jsonl"
+    path.write_text(to_lines("table2", [*ON_RECORD, ours]), encoding="utf-8")
+    other = records / "table2_published.jsonl"
+    other.write_text(to_lines("table2", [theirs, alone]), encoding="utf-8")
+    text = f"<!-- selection: {path.name} {other.name} --><!-- end -->"
+    found = filled(text, records)
+    row = "| cora | GCN | GAug-O | 82.0 ± 0.0 | 80.0 ± 0.0 | 81.0 ± 0.0 | 83.0 ± 0.0 | 83.6 |"
+    assert row in found
+    assert "citeseer" not in found
+
+
+def test_the_time_of_all_records_is_added_up(records: Path) -> None:
+    cells = [
+        Outcome(("cora", "gcn", "none"), scores=[80.0] * 30, seconds=60.0),
+        Outcome(("cora", "gcn", "gaug-o"), scores=[80.0] * 10, seconds=540.0),
+    ]
+    (records / "table2.jsonl").write_text(to_lines("table2", cells), encoding="utf-8")
+    found = filled("<!-- cost: * --><!-- end -->", records)
+    assert "| table2 | 2 | 40 | 2.0 |" in found
+    assert "| all |  | 40 | 2.0 |" in found
+
+
+def test_many_commands_are_not_all_printed() -> None:
+    outcomes = [
+        Outcome(("cora", "gcn", "none"), scores=[80.0], command=f"gaug reproduce table2 --seed {n}")
+        for n in range(5)
+    ]
+    notes = " ".join(STUDIES["table2"].load().full_table(outcomes).notes)
+    assert "`gaug reproduce table2 --seed 0` and 4 others like it" in notes
+    assert "--seed 1" not in notes

@@ -241,7 +241,7 @@ def test_another_version_there_is_told(
     on_cluster: Executor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(
-        "gaug.runs.ray_cluster.software_versions", lambda: {"gaug": "77.7", "python": "2.7"}
+        "gaug.runs.ray_calls.software_versions", lambda: {"gaug": "77.7", "python": "2.7"}
     )
     with pytest.raises(ConfigError, match=r"gaug .* there, 77.7 here.*Install the same"):
         results(on_cluster, Counted(tmp_path, int))

@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-from gaug.choosing.gains import Gain, gains_over
+from gaug.choosing.gains import Gain, RunScores, gains_of_finalists, gains_over
 from gaug.choosing.resampling import Resampling
 from gaug.choosing.scores import ValidationScores
 from gaug.choosing.trial import Trial
@@ -102,27 +102,30 @@ class Comparison:
         plain = self.plain.outcomes
         if plain is None:
             return {}
-        found: dict[int, Gain] = {}
-        for judged in self._judged_together():
-            known = [
-                (trial, trial.outcomes)
-                for trial in judged
-                if trial.outcomes is not None and trial.outcomes.shared(plain)
-            ]
-            gains = gains_over(plain, [outcomes for _, outcomes in known])
-            found |= {id(trial): gain for (trial, _), gain in zip(known, gains, strict=True)}
-        return found
+        known = [
+            trial
+            for trial in self.trials[1:]
+            if trial.outcomes is not None and trial.outcomes.shared(plain)
+        ]
+        final = {place: trial for place, trial in enumerate(known) if trial.confirmed}
+        looks = [trial for trial in known if not trial.confirmed]
+        if self._fresh_nodes:
+            judged = gains_over(plain, [_outcomes(trial) for trial in final.values()])
+        else:
+            earlier = [trial.earlier or _outcomes(trial) for trial in known]
+            outcomes = {place: _outcomes(trial) for place, trial in final.items()}
+            judged = gains_of_finalists(plain, earlier, outcomes)
+        seen = gains_over(plain, [_outcomes(trial) for trial in looks])
+        pairs = zip([*final.values(), *looks], [*judged, *seen], strict=True)
+        return {id(trial): gain for trial, gain in pairs}
 
-    def _judged_together(self) -> list[list[Trial]]:
-        """Trials that chance could have favored, in groups that count for one another.
+    @property
+    def _fresh_nodes(self) -> bool:
+        """Whether finalists validate on nodes that nobody had validated on before.
 
-        Finalists on nodes that nobody had validated on before were not chosen by these nodes.
+        They were not chosen by these nodes, so only finalists count as tried.
         """
-        finished = self.trials[1:]
-        if self.resampling is None or not self.resampling.fresh:
-            return [finished]
-        finalists = [trial for trial in finished if trial.confirmed]
-        return [finalists, [trial for trial in finished if not trial.confirmed]]
+        return self.resampling is not None and self.resampling.fresh
 
     def _ahead(self, trial: Trial) -> float:
         """Points above no augmentation, in the same runs where they are known."""
@@ -145,8 +148,8 @@ class Comparison:
         points = f"{self._ahead(shown):.1f} points above no augmentation on the validation nodes"
         if gain is None:
             return f"The best is {shown}: {points}."
-        beside = next(len(group) for group in self._judged_together() if shown in group)
-        fresh = shown.confirmed and self.resampling is not None and self.resampling.fresh
+        fresh = shown.confirmed and self._fresh_nodes
+        beside = len(self.finalists if fresh else self.trials[1:])
         kind = "finalists" if fresh else "tried"
         others = f", with {beside} {kind}" if beside > 1 else ""
         sure = f"{_in_words(gain.confidence)} a real gain ({gain.confidence:.0%} sure{others})"
@@ -201,6 +204,11 @@ class Comparison:
             lines.append(f"and {len(shown) - _SHOWN} others with smaller gains")
         lines += [f"not tried: {trial}: {trial.failure}" for trial in self.left_out]
         return "\n".join([*lines, self.verdict()])
+
+
+def _outcomes(trial: Trial) -> RunScores:
+    assert trial.outcomes is not None, "only trials with known nodes are judged"
+    return trial.outcomes
 
 
 def _in_words(confidence: float) -> str:

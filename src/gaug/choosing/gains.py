@@ -12,6 +12,12 @@ error, is compared with the largest such ratio that chance alone would give amon
 nodes, seeds and the runs without augmentation; the largest ratio is simulated with these
 correlations. A candidate that is clearly worse than no augmentation adds no chance of a false
 discovery, and is left out of it.
+
+Finalists have runs of their own, with new seeds and some other nodes. What put them in front is
+their luck in earlier runs, and only a part of that luck is still there in the final. How large that
+part is shows in the data: in how much the node effects of the earlier and of the final runs are
+alike. So for finalists, the whole choice is simulated: earlier runs by chance, the best of them
+chosen, and their final by chance that is correlated with the earlier runs to this degree.
 """
 
 from __future__ import annotations
@@ -116,8 +122,40 @@ def gains_over(plain: RunScores, others: Sequence[RunScores], seed: int = 0) -> 
     differences = [_Difference.of(other.minus(plain)) for other in others]
     if not differences:
         return []
+    chance = _Chance.of(differences, seed)
+    return _judged(differences, chance.draw().max(axis=1))
+
+
+def gains_of_finalists(
+    plain: RunScores,
+    earlier: Sequence[RunScores],
+    final: Mapping[int, RunScores],
+    seed: int = 0,
+) -> list[Gain]:
+    """The gains of finalists, judged by how they were chosen.
+
+    Args:
+        plain: The runs without augmentation.
+        earlier: The earlier runs of all candidates, of which those best on average are finalists.
+        final: The final runs of the finalists, by the place of the candidate in ``earlier``.
+        seed: Seed of the simulated chance.
+    """
+    if not final:
+        return []
+    before = [_Difference.of(other.minus(plain)) for other in earlier]
+    after = {place: _Difference.of(other.minus(plain)) for place, other in final.items()}
+    alike = [before[place].likeness(difference) for place, difference in after.items()]
+    kept = min(1.0, max(0.0, math.fsum(alike) / len(alike)))  # of the luck of earlier runs
+    chance = _Chance.of(before, seed)
+    first = chance.draw()
+    last = kept * first + math.sqrt(1 - kept**2) * chance.draw()
+    chosen = np.argsort(-first * chance.errors, axis=1)[:, : len(final)]
+    return _judged(list(after.values()), np.take_along_axis(last, chosen, axis=1).max(axis=1))
+
+
+def _judged(differences: Sequence[_Difference], largest: NDArray[np.float64]) -> list[Gain]:
+    """Gains with how sure they are, by draws of the largest ratio that chance gives."""
     ratios = np.array([difference.ratio for difference in differences])
-    largest = _largest_by_chance(differences, ratios, seed)
     # The share of draws above a ratio; one more is counted, so that it is never 0.
     above = len(largest) - np.searchsorted(np.sort(largest), ratios, side="left")
     chances = (above + 1) / (len(largest) + 1)
@@ -144,6 +182,14 @@ class _Difference:
     ratio: float
     by_node: NDArray[np.float64]
     by_run: Mapping[int, float]
+
+    def likeness(self, other: _Difference) -> float:
+        """The correlation of the deviations of two means, by the nodes that both have."""
+        lengths = math.prod(
+            math.sqrt((one.by_node**2).sum() + sum(part**2 for part in one.by_run.values()))
+            for one in (self, other)
+        )
+        return float(self.by_node @ other.by_node) / lengths if lengths > 0 else 1.0
 
     @classmethod
     def of(cls, differences: RunScores) -> _Difference:
@@ -215,25 +261,37 @@ def _as_normal(ratio: float, freedom: float) -> float:
     return math.copysign(float(scipy.stats.norm.isf(max(tail, 1e-300))), ratio)
 
 
-def _largest_by_chance(
-    differences: Sequence[_Difference], ratios: NDArray[np.float64], seed: int
-) -> NDArray[np.float64]:
-    """Draws of the largest ratio among candidates that gain nothing."""
-    nodes = len(differences[0].by_node)
-    clearly_worse = -math.sqrt(2 * math.log(max(math.e, math.log(max(nodes, 3)))))
-    counted = [d for d, ratio in zip(differences, ratios, strict=True) if ratio > clearly_worse]
-    if not counted:
-        counted = [differences[int(ratios.argmax())]]
-    numbers = sorted({run for difference in counted for run in difference.by_run})
-    parts = np.array(
-        [np.concatenate([d.by_node, [d.by_run.get(run, 0.0) for run in numbers]]) for d in counted]
-    )  # [K, n + R]
-    lengths = np.linalg.norm(parts, axis=1, keepdims=True)
-    parts = np.divide(parts, lengths, out=np.zeros_like(parts), where=lengths > 0)
-    correlation = parts @ parts.T
-    np.fill_diagonal(correlation, 1.0)
-    values, vectors = np.linalg.eigh(correlation)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    draws = np.random.default_rng(seed).standard_normal((_DRAWS, len(counted)))
-    largest: NDArray[np.float64] = (draws @ root.T).max(axis=1)
-    return largest
+class _Chance:
+    """Ratios that candidates have by chance if they gain nothing, correlated as they are.
+
+    Attributes:
+        errors: The standard error of each candidate.
+    """
+
+    def __init__(self, candidates: Sequence[_Difference], seed: int) -> None:
+        self.errors = np.array([candidate.error for candidate in candidates])
+        self._generator = np.random.default_rng(seed)
+        numbers = sorted({run for candidate in candidates for run in candidate.by_run})
+        parts = np.array(
+            [[*one.by_node, *(one.by_run.get(run, 0.0) for run in numbers)] for one in candidates]
+        )  # [K, n + R]
+        lengths = np.linalg.norm(parts, axis=1, keepdims=True)
+        parts = np.divide(parts, lengths, out=np.zeros_like(parts), where=lengths > 0)
+        correlation = parts @ parts.T
+        np.fill_diagonal(correlation, 1.0)
+        values, vectors = np.linalg.eigh(correlation)
+        self._root = vectors * np.sqrt(np.maximum(values, 0.0))
+
+    @classmethod
+    def of(cls, candidates: Sequence[_Difference], seed: int) -> _Chance:
+        """The chance of those that are not clearly worse than no augmentation."""
+        nodes = len(candidates[0].by_node)
+        clearly_worse = -math.sqrt(2 * math.log(max(math.e, math.log(max(nodes, 3)))))
+        counted = [candidate for candidate in candidates if candidate.ratio > clearly_worse]
+        return cls(counted or [max(candidates, key=lambda one: one.ratio)], seed)
+
+    def draw(self) -> NDArray[np.float64]:
+        """Ratios of all candidates.  [draws, K]"""
+        normal = self._generator.standard_normal((_DRAWS, len(self._root)))
+        ratios: NDArray[np.float64] = normal @ self._root.T
+        return ratios

@@ -8,6 +8,8 @@ workers and interruptions.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -109,22 +111,22 @@ class Finalists(SharedTrials):
 
     Args:
         study: The search, finished.
-        best: Its best trials, in order.
-        name: Name of the study that holds the finalists.
+        best: Its best trials, in order; their settings are part of the name of this study.
         store: Where it is saved; None keeps it in memory only.
     """
 
     confirms = True
 
     def __init__(
-        self, study: OptunaStudy, best: Sequence[Trial], name: str, store: Store | None = None
+        self, study: OptunaStudy, best: Sequence[Trial], store: Store | None = None
     ) -> None:
         self.best = list(best)
+        which = digest_of([dict(trial.settings) for trial in best])
         super().__init__(
             study.plan,
             study.space,
             trials=len(best),
-            name=name,
+            name=f"{study.study.study_name}, best {len(best)}: {which}",
             store=store,
             concurrent=study.concurrent,
         )
@@ -133,6 +135,11 @@ class Finalists(SharedTrials):
     def settings_of(self, index: int) -> dict[str, Any]:
         """The settings of the trial at this place."""
         return dict(self.best[index].settings)
+
+
+def digest_of(values: list[Any]) -> str:
+    """A short fingerprint of plain values."""
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:12]
 
 
 def setting_importances(trials: Sequence[FrozenTrial]) -> dict[str, float]:

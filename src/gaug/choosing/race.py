@@ -185,10 +185,7 @@ class _Race:
         if not field:
             return
         middle, first = (part[0] + part[1]) / 2, self.runner.runs
-        again = [
-            dataclasses.replace(trial, scores=None, outcomes=None, confirmed=True)
-            for trial in field
-        ]
+        again = [trial.begun_again() for trial in field]
         again = self._run(again, range(first, first + CONFIRMING), (part[0], middle))
         if self._is_open():
             more = range(first + CONFIRMING, first + CONFIRMING + MORE)

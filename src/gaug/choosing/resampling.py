@@ -9,7 +9,10 @@ This asks for the gain with training nodes *like* the given ones. Where they are
 depends on which they are. So if there are at least as many as validation nodes, the final runs of
 a comparison validate on former training nodes: three times as many as the validation nodes if 60 %
 train and 20 % validate. What was tried on the given validation nodes could not adapt to them.
-Where training nodes are fewer, the given split stays.
+
+Where training nodes are fewer, but still some hundreds and not far fewer than validation nodes, the
+final runs draw from all of both. Otherwise the given split stays: the gain would depend on which
+nodes train, and the few of them that could validate would not make up for that.
 
 There are two exceptions. Fewer than `FEW` validation nodes say next to nothing, so all runs after
 the first draw from all nodes. And `MANY` validation nodes are enough as they are.
@@ -28,10 +31,13 @@ from torch import Tensor
 from gaug.data.splits import Split
 from gaug.runs.plan import Plan
 
-#: With fewer validation nodes than this, all runs draw their own.
+#: With fewer validation nodes than this, all runs draw their own; with fewer training nodes and
+#: more for validation, none.
 FEW = 200
 #: With this many validation nodes, no run draws its own.
 MANY = 2000
+#: With fewer training nodes than this share of the validation nodes, final runs do not draw.
+SHARE = 0.4
 #: What the name of a resampled split ends with.
 RESAMPLED = ", resampled"
 
@@ -67,8 +73,8 @@ class Resampling:
         train, val = split.train.numel(), split.val.numel()
         if val < FEW:
             return cls(split, labels, seed)
-        if val <= train and val < MANY:
-            return cls(split, labels, seed, first=final, fresh=True)
+        if max(FEW, SHARE * val) <= train and val < MANY:
+            return cls(split, labels, seed, first=final, fresh=val <= train)
         return None
 
     @functools.cached_property

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
-import json
 import math
 import time
 from collections.abc import Collection, Sequence
@@ -22,7 +20,7 @@ from gaug.choosing.limits import (
     TRIALS,
     check_search,
 )
-from gaug.choosing.optuna_study import Finalists, OptunaStudy
+from gaug.choosing.optuna_study import Finalists, OptunaStudy, digest_of
 from gaug.choosing.shared_trials import SharedTrials
 from gaug.choosing.trial import Trial
 from gaug.config import Searched, searched_settings
@@ -39,6 +37,8 @@ from gaug.training.config import TrainingConfig
 
 # How often to look whether other processes have finished their trials.
 _SECONDS_BETWEEN_LOOKS = 0.5
+# Share of a limited time after which the finalists run.
+_TRYING = 0.7
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def search(
             0 for none.
         concurrent_trials: Trials proposed together, which run side by side. More of them use more
             workers, and each knows the results of fewer others.
-        timeout: Seconds after which no new trial starts; None for no limit.
+        timeout: Seconds for the trials and the finalists together; None for no limit.
         fixed: Settings that are not searched, besides those given.
         training: Settings of training; by default the method's.
         split: The kind of split or a path; None for the graph's default.
@@ -194,7 +194,7 @@ def search_settings(
         trial_runs: Runs of each trial.
         finalists: Number of the best trials that run again with new seeds.
         concurrent_trials: Number of trials proposed together.
-        timeout: Seconds after which no new trial starts; None for no limit.
+        timeout: Seconds for the trials and the finalists together; None for no limit.
         fixed: Settings that are not searched.
         graphs: Graphs that are already loaded.
         executor: Where to run; by default in this process.
@@ -207,9 +207,13 @@ def search_settings(
     check_validation(graphs, plain)
     placed = graphs.place(plan)
     space = search_space(placed, fixed)
-    deadline = math.inf if timeout is None else time.monotonic() + timeout
+    begun, seconds = time.monotonic(), math.inf if timeout is None else timeout
     resampling = resampling_of(graphs, plan, final=trial_runs)
-    runner = TrialRunner(graphs, trial_runs, executor, store, deadline, resampling=resampling)
+    final_runner = TrialRunner(
+        graphs, trial_runs, executor, store, begun + seconds, resampling=resampling
+    )
+    tried_by = begun + seconds * (_TRYING if finalists else 1.0)
+    runner = dataclasses.replace(final_runner, deadline=tried_by)
     plain = runner.run_one(plain)
     drawn = resampling is not None
     name = study_name(placed, space, trial_runs, concurrent_trials, drawn=drawn)
@@ -224,10 +228,9 @@ def search_settings(
         importances = study.importances()
         best = _ranked(tried)[:finalists]
         if best:
-            final_name = f"{name}, best {len(best)} of {trials}"
-            final = Finalists(study, best, final_name, store)
+            final = Finalists(study, best, store)
             with contextlib.closing(final):
-                _run_shared(runner, final)
+                _run_shared(final_runner, final)
                 tried = _with_finalists(tried, _with_outcomes(runner, final.results(), store))
                 plain = _extended(runner, plain)
     comparison = Comparison(plain, tried, resampling)
@@ -264,7 +267,10 @@ def _with_finalists(tried: list[Trial], again: list[Trial]) -> list[Trial]:
     confirmed = {repr(trial.settings): trial for trial in again if trial.counts}
     return [
         dataclasses.replace(
-            confirmed.pop(repr(trial.settings)), number=trial.number, name=trial.name
+            confirmed.pop(repr(trial.settings)),
+            number=trial.number,
+            name=trial.name,
+            earlier=trial.outcomes,
         )
         if trial.counts and repr(trial.settings) in confirmed
         else trial
@@ -329,5 +335,5 @@ def study_name(
         deciding.append(concurrent_trials)
     if drawn:
         deciding.append("drawn nodes")
-    digest = hashlib.sha256(json.dumps(deciding).encode()).hexdigest()[:12]
+    digest = digest_of(deciding)
     return f"{placed.loaded.name}, {plan.model.name}, {plan.method.name}, {digest}"

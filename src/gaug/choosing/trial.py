@@ -27,6 +27,7 @@ class Trial:
         failure: Why it was not finished, as a sentence or part of one.
         number: Its index in a study, if any.
         confirmed: Whether its scores are those of new seeds, after others had put it in front.
+        earlier: The scores of single nodes that had put it in front, if it is confirmed.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Trial:
     number: int | None = None
     outcomes: RunScores | None = field(default=None, repr=False, compare=False)
     confirmed: bool = False
+    earlier: RunScores | None = field(default=None, repr=False, compare=False)
 
     @property
     def mean(self) -> float:
@@ -64,6 +66,12 @@ class Trial:
             scores=ValidationScores(joined.values, joined.num_nodes),
             outcomes=joined,
             seconds=self.seconds + seconds,
+        )
+
+    def begun_again(self) -> Trial:
+        """The trial without runs, to be confirmed with new seeds."""
+        return dataclasses.replace(
+            self, scores=None, outcomes=None, confirmed=True, earlier=self.outcomes
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import sys
 import time
@@ -16,6 +17,7 @@ import typer
 from rich.console import Console
 
 from gaug.cli import choosing, options, own_files, ranks
+from gaug.cli.executor import Cluster
 from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,6 +49,15 @@ def fit(
     seed: options.Seed = 0,
     threads: options.Threads = 1,
     device: options.Device = "cpu",
+    cluster: Cluster = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            "--ranks",
+            metavar="N",
+            help="Number of processes on the cluster that train the model together.",
+        ),
+    ] = None,
     max_memory: options.MaxMemory = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace an earlier model in the folder.")
@@ -67,8 +78,10 @@ def fit(
     """Train once and save the model for 'gaug predict'.
 
     The epoch is selected on validation nodes. Nodes without a label are the ones to predict.
-    Under torchrun, several processes train one model together, which takes a batch_size.
+    Under torchrun, or with --cluster and --ranks, several processes train one model together,
+    which takes a batch_size.
     """
+    ranks.check_options(context, cluster, processes)
     source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     plan = options.make_plan(
         source,
@@ -85,8 +98,10 @@ def fit(
     options.check_checkpoint_minutes(checkpoint_minutes)
     if store is not None and method != choosing.AUTO:
         raise ConfigError("--store goes with --method auto, whose trials are recorded.")
+    together = processes or ranks.size()
+    if processes is not None or together > 1:
+        _check_together(plan, method, together)
     if ranks.size() > 1:
-        _check_together(plan, method)
         device = context.with_resource(ranks.joined(device))
     if ranks.rank() > 0:
         _train_along(plan, source, data_root, device)
@@ -139,12 +154,20 @@ def fit(
             )
     placed = graphs.place(plan)
     options.tell_placed(placed, quiet=quiet)
-    check_run(placed, Room.left())
+    if processes is None:
+        check_run(placed, Room.left())
     plan = placed.plan
     estimator = plan.method.build(model=plan.model, training=plan.training, seed=seed)
     epochs = estimator.max_epochs(plan.training.epochs)
     folder = checkpoint_folder(store or default_store_url())
     saving = options.checkpoints(folder, checkpoint_minutes).of(placed.identity(0))
+    train = estimator.fit
+    if cluster is not None and processes is not None:
+        from gaug.runs.ray_training import fit_on_cluster
+
+        where: dict[str, Any] = {"cluster": cluster, "ranks": processes, "device": device}
+        train = functools.partial(fit_on_cluster, estimator, **where)
+        device = "cpu"  # here, where it only predicts
     options.tell_checkpoints({"This fit": saving}, quiet=quiet)
     begun = time.perf_counter()
     with (
@@ -157,7 +180,7 @@ def fit(
             move.note(now.note)
             move(now.epochs)
 
-        fitted = estimator.fit(
+        fitted = train(
             data,
             info=info,
             threads=threads,
@@ -198,15 +221,15 @@ def fit(
             print(f"Picture: {picture}")
 
 
-def _check_together(plan: Plan, method: str) -> None:
+def _check_together(plan: Plan, method: str, processes: int) -> None:
     """Raise what several processes cannot train together."""
     if method == choosing.AUTO:
         raise ConfigError(
             "--method auto trains many models, one process each. Choose a method without torchrun"
-            " first."
+            " or --ranks first."
         )
-    plan.method.config.check_ranks(ranks.size())
-    plan.training.check_ranks(ranks.size())
+    plan.method.config.check_ranks(processes)
+    plan.training.check_ranks(processes)
 
 
 def _train_along(plan: Plan, source: GraphSource, data_root: Path | None, device: str) -> None:

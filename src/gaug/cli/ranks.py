@@ -1,4 +1,4 @@
-"""What torchrun, which starts several processes for one training, says to each of them."""
+"""Several processes for one training: what torchrun says to each, and who may start them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+
+import typer
 
 from gaug.errors import ConfigError
 
@@ -35,6 +37,45 @@ def check_command(command: str | None) -> None:
             f"'gaug {command}' is not for {size()} processes of torchrun: only 'gaug fit' splits a"
             " training among them. Start it without torchrun."
         )
+
+
+def check_options(context: typer.Context, cluster: str | None, processes: int | None) -> None:
+    """Raise unless it is clear who starts the processes.
+
+    Args:
+        context: That of the command.
+        cluster: Address of a cluster, if any.
+        processes: Number of processes to start there, if any.
+    """
+    # The environment may give a cluster or a limit for other commands.
+    if processes is None:
+        if _is_given(context, "cluster"):
+            raise ConfigError(
+                "'gaug fit' trains on a cluster with --ranks N, the number of processes. Give that,"
+                " or leave out --cluster."
+            )
+        return
+    if _is_given(context, "max_memory"):
+        raise ConfigError(
+            "--max-memory limits this machine, and --ranks train on those of the cluster. Leave it"
+            " out: the first rank goes by what its machine has free."
+        )
+    if cluster is None:
+        raise ConfigError(
+            "--ranks goes with --cluster ADDRESS. Without a cluster, torchrun starts the processes."
+        )
+    if size() > 1:
+        raise ConfigError(
+            f"torchrun started {size()} processes already. Leave out torchrun, or --ranks."
+        )
+    if processes < 1:
+        raise ConfigError(f"--ranks must be at least 1, got {processes}.")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Whether an option is on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 @contextlib.contextmanager

@@ -48,7 +48,8 @@ def search(
         ),
     ] = 4,
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds after which no new trial starts.")
+        float | None,
+        typer.Option(help="Seconds for all trials; the finalists get the last 30 % of them."),
     ] = None,
     runs: Annotated[
         int, typer.Option("--runs", "-n", help="Runs of the best settings, for the test score.")

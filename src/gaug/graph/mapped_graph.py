@@ -18,9 +18,10 @@ _PARTS = ("crow", "col", "values")  # of a sparse matrix
 
 
 class MappedGraph(Data):  # type: ignore[misc]
-    """A valid graph whose tensors are in a file.
+    """A valid graph in memory that the processes of a machine share, and only read.
 
-    The system reads a page of the file when it is first used, and keeps it once for all processes.
+    Its tensors are in a file, or in the object store of Ray. The system reads a page of the file
+    when it is first used, and keeps it once for all processes.
     """
 
 

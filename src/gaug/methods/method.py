@@ -190,7 +190,7 @@ class Method(Augmentation, Generic[C, K]):
             raise ConfigError(f"threads must be at least 1, got {threads}.")
         version = software_versions()["gaug"]
         ranks.check_same("settings", f"{self!r} with seed {self.seed} in gaug {version}")
-        graph = shared_graph(self._valid(data, tell=ranks.is_first), ranks)
+        graph = shared_graph(self.valid_graph(data, tell=ranks.is_first), ranks)
         if self.training.batch_size == "auto":
             raise ConfigError(
                 "batch_size=auto is decided by 'gaug train', 'gaug fit' and gaug.evaluate. Give fit"
@@ -230,8 +230,13 @@ class Method(Augmentation, Generic[C, K]):
             warnings.warn(result.warning, stacklevel=3)
         return Trained(task, method, result, summary_of(graph, task, result, info, self.seed))
 
-    def _valid(self, data: Data, *, tell: bool) -> Data:
-        """The graph in valid form, with all masks."""
+    def valid_graph(self, data: Data, *, tell: bool = True) -> Data:
+        """The graph in valid form, with all masks.
+
+        Args:
+            data: The graph as it was given.
+            tell: Whether to warn of what was converted.
+        """
         if isinstance(data, MappedGraph):
             return data
         valid, notes = valid_for(data, self.model)

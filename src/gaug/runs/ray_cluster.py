@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -18,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gaug.errors import ConfigError, GaugError, TrainingError, reason_of
 from gaug.memory import Room
 from gaug.pairs.parts import parts_done_by
-from gaug.provenance import software_versions
 from gaug.runs.executor import Executor, Job, OnNote, OnProgress
 from gaug.runs.interrupts import DeferredInterrupts
+from gaug.runs.ray_calls import cancel, cause_of, checked, machines, pack, versions_here
 from gaug.runs.ray_connection import connect
 from gaug.runs.ray_needs import TooLargeError, equal_share, needs
 from gaug.runs.worker_processes import WORKER_BYTES
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 RETRIES = 3
 
 T = TypeVar("T")
-
-# How long jobs that were canceled may take to end by themselves.
-_SECONDS_TO_END = 10.0
 
 
 class RayCluster(Executor):
@@ -64,7 +60,8 @@ class RayCluster(Executor):
         self._ray = ray
         self._board = Board.remote()  # type: ignore[attr-defined]
         self._store = ObjectStore()
-        self._work = ray.remote(scheduling_strategy="SPREAD")(_checked_work())
+        work = checked("gaug.runs.ray_worker", "do_job")
+        self._work = ray.remote(scheduling_strategy="SPREAD")(work)
         self._numbers = itertools.count()
         self._there: list[dict[str, float]] = []
         self._ask_again = 0.0
@@ -109,7 +106,7 @@ class RayCluster(Executor):
                     tell(shares)
                     interrupts.raise_if_asked()
         finally:
-            self._cancel(list(pending))
+            cancel(list(pending))
 
     def room(self) -> Room:
         """What one job may take on the largest machine."""
@@ -129,28 +126,16 @@ class RayCluster(Executor):
         wanted = needs(job)
         share = equal_share(wanted, self._machines())
         number = next(self._numbers)
-        packed, references = self._packed(job)
+        elsewhere: Callable[[], object] = getattr(job, "elsewhere", lambda: job)
+        packed, references = pack(self._store, elsewhere())
         work = self._work.options(
             num_cpus=wanted["CPU"],
             num_gpus=wanted.get("GPU", 0),
             memory=wanted.get("memory"),
             max_retries=RETRIES,
         )
-        versions = _comparable(software_versions())
-        return work.remote(versions, packed, references, share, number, self._board), number
-
-    def _packed(self, job: Job[Any]) -> tuple[bytes, list[ObjectRef[Any]]]:
-        elsewhere: Callable[[], object] = getattr(job, "elsewhere", lambda: job)
-        try:
-            return self._store.pack(elsewhere())
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            if "pickle" in f"{type(error).__name__} {error}".lower():
-                raise ConfigError(
-                    f"A run cannot be sent to a cluster: {reason_of(error)}. Define your own"
-                    " models, methods and predictors in a module that can be imported there, or"
-                    " leave out the cluster."
-                ) from error
-            raise
+        sent = (packed, references, share, number, self._board)
+        return work.remote(versions_here(), *sent), number
 
     def _result(self, reference: ObjectRef[Any]) -> Any:
         from ray.exceptions import RayError, RayTaskError
@@ -158,13 +143,7 @@ class RayCluster(Executor):
         try:
             result = self._ray.get(reference)
         except RayTaskError as error:
-            cause = getattr(error, "cause", None)
-            if isinstance(cause, ImportError):
-                raise ConfigError(
-                    f"A machine of the cluster lacks what this one has: {reason_of(cause)}."
-                    " Install the same there and here."
-                ) from error
-            raise cause if isinstance(cause, Exception) else error from error
+            raise cause_of(error) from error
         except RayError as error:
             return TrainingError(
                 f"The worker or the machine of a run was lost {RETRIES + 1} times"
@@ -174,30 +153,10 @@ class RayCluster(Executor):
             )
         return result
 
-    def _cancel(self, references: Sequence[ObjectRef[Any]]) -> None:
-        """End jobs, gently first; those that have ended are left alone.
-
-        To cancel a task whose result has just arrived can make Ray end this process: it says that
-        it "tried to complete task that was not pending".
-        """
-        left = list(references)
-        for force in (False, True):
-            until = time.monotonic() + _SECONDS_TO_END
-            while left and time.monotonic() < until and self._ray.is_initialized():
-                _, left = self._ray.wait(left, num_returns=len(left), timeout=0)
-                if not left:
-                    return
-                for reference in left:
-                    with contextlib.suppress(Exception):  # it has just ended
-                        self._ray.cancel(reference, force=force)
-                # Again after a second: an interrupt in the middle of a call into Ray can be lost.
-                _, left = self._ray.wait(left, num_returns=len(left), timeout=1.0)
-
     def _machines(self) -> list[dict[str, float]]:
         """What each machine has that is there, as of a second ago."""
         if time.monotonic() > self._ask_again:
-            nodes = self._ray.nodes()  # type: ignore[no-untyped-call]
-            self._there = [node["Resources"] for node in nodes if node["Alive"]]
+            self._there = machines()
             self._ask_again = time.monotonic() + 1.0
         return self._there
 
@@ -226,28 +185,3 @@ class _Progress:
             self._asked = self._board.read.remote(numbers)
         told = [self._known[number] for number in numbers if number in self._known]
         return sum(share for share, _ in told), told[0][1] if told else ""
-
-
-def _comparable(versions: dict[str, str]) -> dict[str, str]:
-    """The versions that must be the same everywhere; Ray itself compares those of Python."""
-    return {name: text for name, text in versions.items() if name != "python"}
-
-
-def _checked_work() -> Callable[..., Any]:
-    """The work of a machine; within a function, so that Ray sends its code, not its name.
-
-    So it can say what is wrong on a machine without gaug, or with another version of it.
-    """
-
-    def work(versions: dict[str, str], *arguments: Any) -> Any:
-        from importlib import metadata
-
-        for package, version in versions.items():
-            found = metadata.version(package)  # raises an ImportError if it is missing
-            if found.partition("+")[0] != version.partition("+")[0]:
-                raise ImportError(f"{package} {found} there, {version} here")
-        from gaug.runs.ray_worker import do_job
-
-        return do_job(*arguments)
-
-    return work

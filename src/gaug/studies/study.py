@@ -20,6 +20,9 @@ from gaug.studies.scope import Scope, StudyOptions
 if TYPE_CHECKING:
     from gaug.runs.graphs import Graphs
 
+# More commands than these are not all printed below a table.
+_SHOWN_COMMANDS = 3
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -131,7 +134,11 @@ class Study(ABC):
         commands = dict.fromkeys(outcome.command for outcome in outcomes if outcome.command)
         if not commands:
             return table
-        return table.with_note(f"Made by {' and '.join(f'`{one}`' for one in commands)}.")
+        shown = [f"`{one}`" for one in commands]
+        if len(shown) > _SHOWN_COMMANDS:
+            rest = f"{len(shown) - 1} others like it; the record has the command of each cell"
+            return table.with_note(f"Made by {shown[0]} and {rest}.")
+        return table.with_note(f"Made by {' and '.join(shown)}.")
 
     def draw(self, outcomes: Sequence[Outcome], path: Path) -> None:
         """Write its picture, if its scope has one.

@@ -36,6 +36,10 @@ _LONGEST_STEP = timedelta(minutes=5)
 _LONGEST_WAIT = timedelta(days=7)
 
 
+class RankLostError(TrainingError):
+    """Another of the processes that train together has ended or cannot be reached."""
+
+
 class Ranks:
     """A process that trains alone: the first rank of one."""
 
@@ -238,7 +242,7 @@ def _lost_told() -> Iterator[None]:
     except (RuntimeError, ValueError) as error:
         # Gloo begins with the place in its source, and ends with a guess.
         reason = re.sub(r"^\[\S+\] | This is typically .*", "", reason_of(error)).rstrip(".")
-        raise TrainingError(
+        raise RankLostError(
             f"Another process of this training has ended or cannot be reached ({reason}). Start all"
             " of them again: they go on from the last checkpoint."
         ) from error

@@ -1,0 +1,218 @@
+"""One training by several processes of a Ray cluster, which Ray Train starts."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from gaug.classifier.base import NodeClassifier
+from gaug.classifier.graph_info import GraphInfo
+from gaug.data.folders import written_atomically
+from gaug.errors import ConfigError, GaugError, TrainingError, reason_of
+from gaug.graph.mapped_graph import MappedGraph
+from gaug.methods.method import K, Method
+from gaug.runs.ray_calls import cancel, cause_of, checked, machines, pack, versions_here
+from gaug.runs.ray_connection import connect
+from gaug.training.checkpoint import SECONDS_BETWEEN
+from gaug.training.progress import OnProgress, Progress
+from gaug.training.ranks import RankLostError
+
+if TYPE_CHECKING:
+    from gaug.runs.ray_rank import RankWork
+
+
+def fit_on_cluster(
+    method: Method[Any, K],
+    data: Data,
+    *,
+    cluster: str,
+    ranks: int,
+    info: GraphInfo | None = None,
+    threads: int = 1,
+    device: str = "cpu",
+    on_progress: OnProgress | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_seconds: float = SECONDS_BETWEEN,
+) -> K:
+    """Train once by several processes on a Ray cluster, and return the fitted classifier.
+
+    It is the one that `Method.fit` gives in as many processes without Ray. Needs ``gaug[cluster]``.
+
+    Args:
+        method: What to fit.
+        data: A graph as for `Method.fit`, on the CPU. It is sent to each machine once.
+        cluster: ``auto``, ``host:port`` or ``ray://host:port``.
+        ranks: Number of processes. More than one split each batch, so they need a ``batch_size``.
+        info: Names of its nodes, classes and features, if any.
+        threads: Number of threads of each process, which asks for as many CPUs.
+        device: ``cuda`` for a GPU for each process.
+        on_progress: Called regularly with the epochs done so far and a note.
+        checkpoint: File of this machine that checkpoints are sent to. A later call with the same
+            graph and settings goes on from it, and it is removed at the end.
+        checkpoint_seconds: How long to train from one checkpoint to the next.
+    """
+    for name, number in {"ranks": ranks, "threads": threads}.items():
+        if number < 1:
+            raise ConfigError(f"{name} must be at least 1, got {number}.")
+    method.config.check_ranks(ranks)
+    method.training.check_ranks(ranks)
+    valid = method.valid_graph(data)
+    graph = MappedGraph(**{**valid.to_dict(), "num_nodes": valid.num_nodes})
+    file = None if checkpoint is None else Path(checkpoint)
+    connected_here = connect(cluster)
+    import ray
+
+    from gaug.runs.ray_rank import RankWork
+
+    tell = on_progress or (lambda now: None)
+    try:
+        each = {"CPU": threads, **({"GPU": 1} if device.startswith("cuda") else {})}
+        _check_room(ranks, each)
+        begun = None
+        if file is not None and file.exists():
+            begun = np.frombuffer(file.read_bytes(), np.uint8)
+        seconds = None if file is None else checkpoint_seconds
+        work = RankWork(method, graph, info or GraphInfo(), threads, begun, seconds)
+        tell(Progress(0, "starting on the cluster"))
+        made = _trained(work, ranks, each, tell, file)
+    finally:
+        if connected_here:
+            ray.shutdown()
+    if file is not None:
+        file.unlink(missing_ok=True)
+    classifier: NodeClassifier = torch.load(io.BytesIO(made), "cpu", weights_only=False)
+    if classifier.summary.warning:
+        warnings.warn(classifier.summary.warning, stacklevel=2)
+    return cast("K", classifier)
+
+
+def _check_room(ranks: int, each: Mapping[str, int]) -> None:
+    """Raise if the machines that are there have no room for so many processes."""
+    room = sum(
+        min(int(machine.get(name, 0) // amount) for name, amount in each.items())
+        for machine in machines()
+    )
+    if ranks > room:
+        wanted = " and ".join(f"{amount} {name}" for name, amount in each.items())
+        raise ConfigError(
+            f"The cluster has room for {room} processes with {wanted} each, got {ranks} ranks. Use"
+            " fewer ranks or threads, or add machines."
+        )
+
+
+def _trained(
+    work: RankWork, ranks: int, each: Mapping[str, int], tell: OnProgress, file: Path | None
+) -> bytes:
+    """The classifier that the first rank sends; checkpoints go to the file."""
+    import ray
+    from ray.exceptions import RayError, RayTaskError
+    from ray.util.queue import Queue
+
+    from gaug.runs.object_store import ObjectStore
+
+    news = Queue(actor_options={"num_cpus": 0})
+    packed, references = pack(ObjectStore(), work)
+    run = checked("gaug.runs.ray_rank", "train_as_rank")
+    lead = ray.remote(num_cpus=0, max_retries=0)(_lead())
+    training = lead.remote(run, (versions_here(), packed, references, news), ranks, dict(each))
+    made = b""
+    try:
+        ended = False
+        while not ended:
+            ended = bool(ray.wait([training], timeout=0.2)[0])
+            for kind, item in news.get_nowait_batch(news.qsize()):
+                if kind == "progress":
+                    tell(item)
+                elif kind == "classifier":
+                    made = item
+                elif file is not None:
+                    _keep(item, file)
+        ray.get(training)
+    except RayTaskError as error:
+        raise failure_of(cause_of(error)) from error
+    except RayError as error:
+        raise _lost(reason_of(error)) from error
+    finally:
+        cancel([training])
+    return made
+
+
+def _keep(checkpoint: bytes, file: Path) -> None:
+    try:
+        with written_atomically(file) as draft:
+            draft.write_bytes(checkpoint)
+    except OSError as error:  # costs the checkpoint, not the training
+        warnings.warn(
+            f"No checkpoint could be written to {file.parent} ({reason_of(error)}).", stacklevel=2
+        )
+
+
+def _lead() -> Callable[..., None]:
+    """What starts the ranks and waits for them; a function whose code Ray sends, as `checked`.
+
+    It is done on the cluster, because Ray Train replaces the handler of Ctrl-C of its process, and
+    because a caller that is no part of the cluster cannot do it.
+    """
+
+    def lead(run: Callable[..., None], sent: Any, ranks: int, each: dict[str, float]) -> None:
+        import os
+        import tempfile
+
+        os.environ["RAY_TRAIN_V2_ENABLED"] = "1"
+        from ray import train
+        from ray.train.torch import TorchConfig, TorchTrainer
+
+        with tempfile.TemporaryDirectory(prefix="gaug-") as scratch:
+            TorchTrainer(
+                lambda: run(*sent),
+                # The ranks make groups of their own for what GPUs send.
+                torch_config=TorchConfig(backend="gloo"),
+                scaling_config=train.ScalingConfig(
+                    num_workers=ranks,
+                    use_gpu="GPU" in each,
+                    resources_per_worker=each,
+                    placement_strategy="SPREAD",
+                ),
+                run_config=train.RunConfig(storage_path=scratch),
+            ).fit()
+
+    return lead
+
+
+def failure_of(error: Exception) -> Exception:
+    """What to raise for what Ray Train raised: what a rank raised itself comes first.
+
+    Args:
+        error: With what each rank failed of, as ``worker_failures``, or what kept them from
+            starting, as ``controller_failure``.
+    """
+    started = getattr(error, "controller_failure", None)
+    if started is not None:
+        return TrainingError(f"Ray Train could not start the processes: {reason_of(started)}.")
+    failures = getattr(error, "worker_failures", None)
+    if failures is None:
+        return error
+    lost = []
+    for rank, failure in sorted(failures.items()):
+        own = getattr(failure, "_base_exc", failure)  # wrapped by older versions
+        if type(own).__module__.partition(".")[0] == "ray":
+            lost.append(rank)
+        elif not isinstance(own, RankLostError):
+            if isinstance(own, GaugError):
+                own.told = False
+            return cause_of(own)
+    return _lost(f"rank {', '.join(map(str, lost or failures))}")
+
+
+def _lost(which: str) -> TrainingError:
+    return TrainingError(
+        f"A process of this training or its machine was lost ({which}). Its memory may have run"
+        " out. Start it again: it goes on from the last checkpoint."
+    )
