@@ -20,8 +20,10 @@ from gaug.choosing.candidates import (
     unsuitable,
     variants,
 )
+from gaug.edge_predictors.config import GAEConfig
 from gaug.edge_predictors.registry import PREDICTORS
 from gaug.methods.gaug_m.config import GAugMConfig
+from gaug.methods.gaug_o.config import GAugOConfig
 from gaug.methods.stack.config import StackConfig
 from gaug.models.base import as_features
 from gaug.runs.plan import Plan
@@ -131,15 +133,32 @@ def test_two_predictors_are_added_up():
 
 def test_the_least_time_counts_how_often_all_pairs_are_looked_at():
     training = TrainingConfig(epochs=50)
-    one_pass = FEATURES.least_seconds(1000, training)
+    one_pass = FEATURES.least_seconds(1000, training, 0.0)
     assert one_pass > 0
-    assert DROPEDGE.least_seconds(1000, training) == 0
+    assert DROPEDGE.least_seconds(1000, training, 0.0) == 0
     gae = Candidate(GAugMConfig(predictor="gae"))
-    assert gae.least_seconds(1000, training) > 10 * one_pass
+    assert gae.least_seconds(1000, training, 0.0) > 10 * one_pass
     # Large graphs have a loss of samples, and GAug-O its sparse engine.
-    one_pass_of_many = FEATURES.least_seconds(100_000, training)
-    assert gae.least_seconds(100_000, training) == one_pass_of_many
-    assert GAUG_O.least_seconds(100_000, training) == 0
+    one_pass_of_many = FEATURES.least_seconds(100_000, training, 0.0)
+    assert gae.least_seconds(100_000, training, 0.0) == one_pass_of_many
+    assert GAUG_O.least_seconds(100_000, training, 0.0) == 0
     patient = TrainingConfig(epochs=50, patience=10)
-    saved = GAUG_O.least_seconds(1000, training) - GAUG_O.least_seconds(1000, patient)
-    assert saved == pytest.approx(40 * 2 * one_pass)  # a joint epoch takes as long as two rankings
+    least = [GAUG_O.least_seconds(1000, one, 0.0) for one in (training, patient)]
+    # A joint epoch takes as long as two rankings.
+    assert least[0] - least[1] == pytest.approx(40 * 2 * one_pass)
+
+
+def test_the_least_time_counts_epochs():
+    training, second = TrainingConfig(epochs=50), 1.0
+    pairs = FEATURES.least_seconds(100_000, training, 0.0)
+    assert FEATURES.least_seconds(100_000, training, second) == pairs + 50
+    assert DROPEDGE.least_seconds(100_000, training, second) == 50
+    twice = Candidate(GAugMConfig(predictor="features", rounds=2))
+    assert twice.least_seconds(100_000, training, second) == pairs + 100
+    gae = Candidate(GAugMConfig(predictor="gae"))
+    fitting = GAEConfig().predictor_epochs
+    assert gae.least_seconds(100_000, training, second) == pairs + fitting + 50
+    config = GAugOConfig()
+    pretraining = config.pretrain_predictor_epochs + config.pretrain_classifier_epochs
+    assert GAUG_O.least_seconds(100_000, training, second) > pretraining + 5 * 50
+    assert GAUG_O.least_seconds(1000, training, second) < pretraining + 2 * 50

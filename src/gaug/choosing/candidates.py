@@ -24,6 +24,8 @@ from gaug.training.task import Task
 _PAIRS_PER_SECOND = 5e8
 # What ranking all pairs, and a joint epoch of GAug-O, take in terms of an epoch of a GAE.
 _RANKING, _JOINT_EPOCH = 5, 10
+# What a joint epoch of sparse GAug-O takes in terms of an epoch without augmentation.
+_SPARSE_EPOCH = 8
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,20 @@ class Candidate:
         settings = self.config.to_dict()
         return Trial(str(self), plan.with_method(self.config), settings)
 
-    def least_seconds(self, num_nodes: int, training: TrainingConfig) -> float:
-        """Lower bound of the time of a trial, from the number of node pairs it processes."""
+    def least_seconds(
+        self, num_nodes: int, training: TrainingConfig, epoch_seconds: float
+    ) -> float:
+        """Lower bound of the time of a trial.
+
+        Args:
+            num_nodes: Number of nodes.
+            training: How it is trained.
+            epoch_seconds: What an epoch without augmentation takes.
+        """
         pairs = num_nodes * (num_nodes - 1) / 2
-        return _passes(self.config, num_nodes, training) * pairs / _PAIRS_PER_SECOND
+        passes = _passes(self.config, num_nodes, training)
+        epochs = _epochs(self.config, num_nodes, training)
+        return passes * pairs / _PAIRS_PER_SECOND + epochs * epoch_seconds
 
     def __str__(self) -> str:
         return " ".join([self.config.name, *self.changed])
@@ -64,16 +76,46 @@ def _passes(config: MethodConfig, num_nodes: int, training: TrainingConfig) -> i
     """Minimum number of passes over all pairs of nodes, in the first run, in epochs of a GAE."""
     match config:
         case GAugMConfig():
-            learned = config.predictor_configs().keys() & {"gae", "vgae"}
             exact = num_nodes <= EXACT_UP_TO
-            return _RANKING + (GAEConfig().predictor_epochs if learned and exact else 0)
-        case GAugOConfig() if config.resolved(num_nodes).engine != "sparse":
-            # With patience, there may be as few epochs as this.
-            joint = min(training.epochs, training.patience or training.epochs)
-            return config.pretrain_predictor_epochs + _JOINT_EPOCH * joint
+            return _RANKING + (_autoencoder_epochs(config) if exact else 0)
+        case AdaEdgeConfig():
+            return _RANKING
+        case GAugOConfig() if not _is_sparse(config, num_nodes):
+            return config.pretrain_predictor_epochs + _JOINT_EPOCH * _joint_epochs(training)
         case StackConfig():
             return sum(_passes(part, num_nodes, training) for part in config.parts)
     return 0
+
+
+def _epochs(config: MethodConfig, num_nodes: int, training: TrainingConfig) -> int:
+    """Minimum number of epochs, in those of a model without augmentation."""
+    match config:
+        case GAugMConfig():
+            fitting = 0 if num_nodes <= EXACT_UP_TO else _autoencoder_epochs(config)
+            return fitting + config.rounds * _joint_epochs(training)
+        case AdaEdgeConfig():
+            return 2 * _joint_epochs(training)
+        case GAugOConfig():
+            joint = _SPARSE_EPOCH if _is_sparse(config, num_nodes) else 1
+            pretraining = config.pretrain_predictor_epochs + config.pretrain_classifier_epochs
+            return pretraining + joint * _joint_epochs(training)
+        case StackConfig():
+            return max(_epochs(part, num_nodes, training) for part in config.parts)
+    return _joint_epochs(training)
+
+
+def _autoencoder_epochs(config: GAugMConfig) -> int:
+    learned = config.predictor_configs().keys() & {"gae", "vgae"}
+    return GAEConfig().predictor_epochs if learned else 0
+
+
+def _joint_epochs(training: TrainingConfig) -> int:
+    """With patience, there may be as few epochs as this."""
+    return min(training.epochs, training.patience or training.epochs)
+
+
+def _is_sparse(config: GAugOConfig, num_nodes: int) -> bool:
+    return config.resolved(num_nodes).engine == "sparse"
 
 
 def _mended(

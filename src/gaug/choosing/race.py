@@ -41,8 +41,9 @@ FINALISTS = 3
 CONFIRMING, MORE = 5, 5
 # Share of the time after which each part of the race ends.
 _LOOKS, _VARIANTS, _STACKS, _HALVING = 0.35, 0.5, 0.6, 0.7
-# Candidates that take longer than these seconds are begun one by one, if there is time left.
-_LONG = 1.0
+# Candidates that take more than this share of their part of the time are begun one by one, if there
+# is time left.
+_LONG = 0.2
 # Candidates around which others are tried.
 _LEADERS = 2
 # A gain less sure than this is not worth more runs.
@@ -108,12 +109,14 @@ class _Race:
         self.tried: dict[str, Trial] = {}
         self.left_out: dict[str, Trial] = {}
         self.candidates: dict[str, Candidate] = {}
+        self._epoch_seconds = 0.0
 
     def run(self, candidates: Sequence[Candidate]) -> None:
         """All parts of the race, as far as the time allows."""
         first = dataclasses.replace(self.plan, training=self.look)
         self.plain = self.runner.run_one(dataclasses.replace(self.plain, plan=first), runs=[0])
         self.plain = dataclasses.replace(self.plain, plan=NONE.trial(self.plan).plan)
+        self._epoch_seconds = self.plain.seconds / self.look.epochs
         self._look(candidates, (0.0, _LOOKS))
         self._look(self._around_leaders(), (_LOOKS, _VARIANTS))
         self._look(self._upon_leaders(), (_VARIANTS, _STACKS))
@@ -123,27 +126,28 @@ class _Race:
 
     def comparison(self) -> Comparison:
         """What was found so far."""
-        others = [*self.tried.values(), *self.left_out.values()]
+        found = {**self.left_out, **self.tried}
+        others = [found[name] for name in self.candidates if name in found]
         return Comparison(self.plain, others, self.runner.resampling)
 
     def _look(self, candidates: Iterable[Candidate], part: Part) -> None:
-        """One run with few epochs of each candidate, those that take long last."""
-        short, long = [], []
+        """One run with few epochs of each candidate, those that take least first."""
+        asked: list[Trial] = []
         for candidate in candidates:
             trial = candidate.trial(self.plan)
             if trial.name in self.candidates:
                 continue
             self.candidates[trial.name] = candidate
-            reason = unsuitable(candidate, self.task) or self._too_long(candidate, part)
-            if reason is not None:
-                self._leave_out(trial, reason)
-            elif self._least_seconds(candidate) <= _LONG:
-                short.append(trial)
+            reason = unsuitable(candidate, self.task) or self._too_long(trial, part)
+            if reason is None:
+                asked.append(trial)
             else:
-                long.append(trial)
-        self._run(short, [0], part, self.look)
-        for trial in sorted(long, key=lambda one: self._least_seconds(self.candidates[one.name])):
-            reason = self._too_long(self.candidates[trial.name], part)
+                self._leave_out(trial, reason)
+        asked.sort(key=self._least_seconds)
+        long = _LONG * (part[1] - part[0]) * self.clock.budget
+        self._run([one for one in asked if self._least_seconds(one) <= long], [0], part, self.look)
+        for trial in [one for one in asked if self._least_seconds(one) > long]:
+            reason = self._too_long(trial, part)
             if reason is None:
                 self._run([trial], [0], part, self.look)
             else:
@@ -232,8 +236,9 @@ class _Race:
         return done
 
     def _ranked(self) -> list[Trial]:
-        """What was tried, best first."""
-        return sorted(self.tried.values(), key=self._ahead, reverse=True)
+        """What was tried, best first; of equal ones, what was proposed first."""
+        proposed = [self.tried[name] for name in self.candidates if name in self.tried]
+        return sorted(proposed, key=self._ahead, reverse=True)
 
     def _ahead(self, trial: Trial) -> float:
         """Points above no augmentation in the runs that both have."""
@@ -244,16 +249,20 @@ class _Race:
             return -math.inf
         return trial.outcomes.minus(self.plain.outcomes).mean
 
-    def _too_long(self, candidate: Candidate, part: Part) -> str | None:
-        """Why there is no time for a candidate."""
+    def _too_long(self, trial: Trial, part: Part) -> str | None:
+        """Why there is no time for a trial."""
         left = self.clock.left(part[1])
         if left <= 0:
             return "no time was left"
-        least = self._least_seconds(candidate)
-        return "it would take longer than the time left" if least > left else None
+        if self._least_seconds(trial) > left:
+            return "it would take longer than the time left"
+        return None
 
-    def _least_seconds(self, candidate: Candidate) -> float:
-        return candidate.least_seconds(self.task.adjacency.num_nodes, self.look)
+    def _least_seconds(self, trial: Trial) -> float:
+        candidate = self.candidates[trial.name]
+        return candidate.least_seconds(
+            self.task.adjacency.num_nodes, self.look, self._epoch_seconds
+        )
 
     def _tell_leader(self) -> None:
         ranked = self._ranked()
