@@ -41,9 +41,9 @@ FINALISTS = 3
 CONFIRMING, MORE = 5, 5
 # Share of the time after which each part of the race ends.
 _LOOKS, _VARIANTS, _STACKS, _HALVING = 0.35, 0.5, 0.6, 0.7
-# Candidates that take more than this share of their part of the time are begun one by one, if there
-# is time left.
-_LONG = 0.2
+# Candidates that take more than this share of all the time are begun one by one, if there is time
+# left.
+_LONG = 0.1
 # Candidates around which others are tried.
 _LEADERS = 2
 # A gain less sure than this is not worth more runs.
@@ -144,7 +144,7 @@ class _Race:
             else:
                 self._leave_out(trial, reason)
         asked.sort(key=self._least_seconds)
-        long = _LONG * (part[1] - part[0]) * self.clock.budget
+        long = _LONG * self.clock.budget
         self._run([one for one in asked if self._least_seconds(one) <= long], [0], part, self.look)
         for trial in [one for one in asked if self._least_seconds(one) > long]:
             reason = self._too_long(trial, part)
