@@ -161,3 +161,39 @@ def test_finalists_on_fresh_nodes_are_judged_beside_one_another_alone():
     assert mine is not None
     assert theirs is not None
     assert mine.confidence > theirs.confidence
+
+
+def test_settings_that_were_proposed_again_are_one_try():
+    looks = [tried(Candidate(DropEdgeConfig(drop_fraction=0.1 * i)), 80.2) for i in range(1, 6)]
+    final = tried(FEATURES, 81.0, 81.2)
+    confirmed = dataclasses.replace(final, confirmed=True, earlier=tried(FEATURES, 81.0).outcomes)
+    plain = tried(NONE, 80.0, 80.0)
+    once = Comparison(plain, [*looks, confirmed])
+    again = Comparison(plain, [*looks, tried(FEATURES, 81.0), confirmed, *looks])
+    assert again.gain_of(confirmed) == once.gain_of(confirmed)
+    assert again.verdict() == once.verdict()
+    assert "with 6 tried" in once.verdict()
+
+
+def test_a_trial_that_was_given_up_is_a_try():
+    """Runs whose nodes differ at random, so that each try adds luck."""
+    rng = np.random.default_rng(0)
+
+    def at_random(candidate: Candidate) -> Trial:
+        nodes = np.where(rng.random((1, 1000)) < 0.8, 100.0, 0.0)
+        runs = RunScores((0,), (float(nodes.mean()),), nodes)
+        return candidate.trial(PLAN).with_runs(runs)
+
+    drops = [Candidate(DropEdgeConfig(drop_fraction=0.04 * i)) for i in range(1, 20)]
+    given_up = [dataclasses.replace(at_random(drop), pruned=True) for drop in drops]
+    final = dataclasses.replace(
+        tried(FEATURES, 81.0, 81.4), confirmed=True, earlier=at_random(FEATURES).outcomes
+    )
+    plain = tried(NONE, 80.0, 80.0)
+    alone, among = Comparison(plain, [final]), Comparison(plain, [*given_up, final])
+    one, other = alone.gain_of(final), among.gain_of(final)
+    assert one is not None
+    assert other is not None
+    assert other.confidence < one.confidence
+    assert "with 20 tried" in among.verdict()
+    assert len(among.trials) == 2  # those that were given up cannot be chosen

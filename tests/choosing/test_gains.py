@@ -193,3 +193,26 @@ def test_the_less_of_the_luck_of_earlier_runs_is_left_the_surer_is_the_same_gain
     among_all = gains_over(plain, [*kept.values(), *earlier[3:]])
     for mine, alone in zip(lucky, among_all, strict=False):
         assert mine.confidence == pytest.approx(alone.confidence, abs=0.02)
+
+
+def test_the_luck_that_is_left_in_the_final_is_that_of_the_nodes():
+    """The best of 60 by three runs, in ten more, compared with draws of that correlation."""
+    rng = np.random.default_rng(8)
+    nodes, candidates, ratio = 1000, 60, 1.6
+    plain = scores_of(np.zeros((13, nodes)))
+    earlier_variance, final_variance = 15**2 + 20**2 / 3, 15**2 + 20**2 / 10
+    found = []
+    for _ in range(20):
+        effects = 15 * rng.normal(size=(candidates, 1, nodes))
+        looks = effects + 20 * rng.normal(size=(candidates, 3, nodes))
+        best = int(looks.mean(axis=(1, 2)).argmax())
+        final = effects[best] + 20 * rng.normal(size=(10, nodes))
+        final += ratio * math.sqrt(final_variance / nodes) - final.mean()
+        earlier = [scores_of(look) for look in looks]
+        found += gains_of_finalists(plain, earlier, {best: scores_of(final, first=3)})
+    correlation = 15**2 / math.sqrt(earlier_variance * final_variance)
+    first = rng.normal(size=(100_000, candidates)).max(axis=1)
+    last = correlation * first + math.sqrt(1 - correlation**2) * rng.normal(size=len(first))
+    assert np.mean([gain.confidence for gain in found]) == pytest.approx(
+        np.mean(last < ratio), abs=0.08
+    )

@@ -155,6 +155,51 @@ def test_what_cannot_end_in_time_is_not_begun(data, scored, monkeypatch):
     ]
 
 
+def test_what_takes_least_begins_and_what_takes_long_is_begun_one_by_one(data, scored, monkeypatch):
+    """A tenth of the time is 100 s: two candidates take more, and the first uses up the part."""
+    seconds = {0.2: 300.0, 0.4: 200.0, 0.6: 50.0, 0.8: 1.0}
+    spent = 0.0
+
+    def score(prepared: PreparedRuns, run: int) -> float:
+        nonlocal spent
+        spent += seconds.get(getattr(prepared.method.config, "drop_fraction", 0.0), 0.0)
+        return 70.0
+
+    def least_seconds(self: Candidate, *args: Any) -> float:
+        assert isinstance(self.config, DropEdgeConfig)
+        return seconds[self.config.drop_fraction]
+
+    found = scored(score)
+    monkeypatch.setattr(time, "monotonic", lambda: spent)
+    monkeypatch.setattr(Candidate, "least_seconds", least_seconds)
+    drops = [Candidate(DropEdgeConfig(drop_fraction=share)) for share in seconds]
+    comparison = run_race(data, *drops, time_budget=1000.0)
+    begun = list(dict.fromkeys(found.settings("drop_fraction")))
+    assert begun == [0.8, 0.6, 0.4]
+    assert [(str(trial), trial.failure) for trial in comparison.left_out] == [
+        ("dropedge drop_fraction=0.2", "it would take longer than the time left")
+    ]
+
+
+def test_the_pace_of_the_first_run_is_that_of_the_candidates(data, scored, monkeypatch):
+    """An epoch that takes ten seconds leaves no time for many epochs of anything."""
+    spent = 0.0
+
+    def score(prepared: PreparedRuns, run: int) -> float:
+        nonlocal spent
+        spent += 10.0 * prepared.training.epochs
+        return 70.0
+
+    found = scored(score)
+    monkeypatch.setattr(time, "monotonic", lambda: spent)
+    monkeypatch.setattr(time, "perf_counter", lambda: spent)
+    comparison = run_race(data, DROPEDGE, epochs=50, time_budget=2000.0)
+    assert {prepared.method.config.name for prepared, _ in found.asked} == {"none"}
+    assert [trial.failure for trial in comparison.left_out] == [
+        "it would take longer than the time left"
+    ]
+
+
 def test_progress_goes_up_and_the_leader_is_told(data, scored):
     scored(by_share(20.0))
     shares: list[float] = []

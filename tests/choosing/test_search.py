@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -62,7 +61,7 @@ def test_the_first_trial_has_the_settings_as_they_are(scored) -> None:
     result = search_settings(karate("dropedge", "drop_fraction=0.35"), trials=1, trial_runs=1)
     # Once, and once again with a new seed.
     asked = [(prepared.method.config.name, run) for prepared, run in found.asked]
-    assert asked == [("none", 0), ("dropedge", 0), ("dropedge", 1), ("none", 1)]
+    assert asked == [("none", 0), ("dropedge", 0), ("none", 1), ("dropedge", 1)]
     assert found.settings("drop_fraction") == [0.35, 0.35]
     assert result.plan == karate("dropedge", "drop_fraction=0.35")
 
@@ -212,13 +211,13 @@ def test_a_search_comes_to_the_same_end_wherever_it_was_interrupted(
 
 
 def test_a_search_that_ran_out_of_time_goes_on_later(scored, store: Store, monkeypatch) -> None:
-    scored(near(0.3))
+    found = scored(near(0.3))
     plan = karate("dropedge")
     whole = search_settings(plan, trials=9, trial_runs=2)
     with monkeypatch.context() as patched:
-        ticks = itertools.count()  # a clock that moves a second each time somebody looks
-        patched.setattr(time, "monotonic", lambda: float(next(ticks)))
-        short = search_settings(plan, trials=9, trial_runs=2, timeout=50.0, store=store)
+        found.asked.clear()
+        patched.setattr(time, "monotonic", lambda: float(len(found.asked)))  # a second each
+        short = search_settings(plan, trials=9, trial_runs=2, timeout=16.0, store=store)
     assert 0 < len(short.trials) < 9
     assert [t.settings for t in short.trials] == [
         t.settings for t in whole.trials[: len(short.trials)]
@@ -231,6 +230,17 @@ def test_without_time_for_a_single_trial_that_is_told(scored) -> None:
     scored(near(0.3))
     with pytest.raises(TrainingError, match="No trial could be run: there was no time"):
         search_settings(karate("dropedge"), trials=9, trial_runs=1, timeout=1e-9)
+
+
+def test_no_augmentation_with_new_seeds_takes_part_of_the_time_of_the_finalists(
+    scored, monkeypatch
+) -> None:
+    """Each run takes a second: when the time is up, none is begun."""
+    found = scored(near(0.3))
+    monkeypatch.setattr(time, "monotonic", lambda: float(len(found.asked)))
+    result = search_settings(karate("dropedge"), trials=50, trial_runs=2, timeout=30.0)
+    assert result.best.confirmed
+    assert len(found.asked) <= 31  # the run that uses up the time is the last
 
 
 def test_a_trial_that_was_given_up_is_not_ranked(scored) -> None:

@@ -26,6 +26,8 @@ _PAIRS_PER_SECOND = 5e8
 _RANKING, _JOINT_EPOCH = 5, 10
 # What a joint epoch of sparse GAug-O takes in terms of an epoch without augmentation.
 _SPARSE_EPOCH = 8
+# Epochs of an autoencoder with sampled pairs, times nodes.
+_SAMPLED_PER_SECOND = 5e5
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,12 @@ class Candidate:
         pairs = num_nodes * (num_nodes - 1) / 2
         passes = _passes(self.config, num_nodes, training)
         epochs = _epochs(self.config, num_nodes, training)
-        return passes * pairs / _PAIRS_PER_SECOND + epochs * epoch_seconds
+        fitting = 0 if num_nodes <= EXACT_UP_TO else _fitting_epochs(self.config)
+        return (
+            passes * pairs / _PAIRS_PER_SECOND
+            + fitting * num_nodes / _SAMPLED_PER_SECOND
+            + epochs * epoch_seconds
+        )
 
     def __str__(self) -> str:
         return " ".join([self.config.name, *self.changed])
@@ -76,8 +83,7 @@ def _passes(config: MethodConfig, num_nodes: int, training: TrainingConfig) -> i
     """Minimum number of passes over all pairs of nodes, in the first run, in epochs of a GAE."""
     match config:
         case GAugMConfig():
-            exact = num_nodes <= EXACT_UP_TO
-            return _RANKING + (_autoencoder_epochs(config) if exact else 0)
+            return _RANKING + (_fitting_epochs(config) if num_nodes <= EXACT_UP_TO else 0)
         case AdaEdgeConfig():
             return _RANKING
         case GAugOConfig() if not _is_sparse(config, num_nodes):
@@ -88,24 +94,25 @@ def _passes(config: MethodConfig, num_nodes: int, training: TrainingConfig) -> i
 
 
 def _epochs(config: MethodConfig, num_nodes: int, training: TrainingConfig) -> int:
-    """Minimum number of epochs, in those of a model without augmentation."""
+    """Minimum number of epochs of the classifier, in those of a model without augmentation."""
     match config:
         case GAugMConfig():
-            fitting = 0 if num_nodes <= EXACT_UP_TO else _autoencoder_epochs(config)
-            return fitting + config.rounds * _joint_epochs(training)
+            return config.rounds * _joint_epochs(training)
         case AdaEdgeConfig():
             return 2 * _joint_epochs(training)
         case GAugOConfig():
             joint = _SPARSE_EPOCH if _is_sparse(config, num_nodes) else 1
-            pretraining = config.pretrain_predictor_epochs + config.pretrain_classifier_epochs
-            return pretraining + joint * _joint_epochs(training)
+            return config.pretrain_classifier_epochs + joint * _joint_epochs(training)
         case StackConfig():
             return max(_epochs(part, num_nodes, training) for part in config.parts)
     return _joint_epochs(training)
 
 
-def _autoencoder_epochs(config: GAugMConfig) -> int:
-    learned = config.predictor_configs().keys() & {"gae", "vgae"}
+def _fitting_epochs(config: MethodConfig) -> int:
+    """Epochs of the autoencoders of GAug-M, alone or in a stack."""
+    parts = config.parts if isinstance(config, StackConfig) else (config,)
+    named = [part.predictor_configs() for part in parts if isinstance(part, GAugMConfig)]
+    learned = any(predictors.keys() & {"gae", "vgae"} for predictors in named)
     return GAEConfig().predictor_epochs if learned else 0
 
 

@@ -95,29 +95,38 @@ class Comparison:
 
     def gain_of(self, trial: Trial) -> Gain | None:
         """The gain of a trial; None where the scores of single nodes are not known."""
-        return self._gains.get(id(trial))
+        return self._gains.get(trial.key)
+
+    @property
+    def tried(self) -> list[Trial]:
+        """All that could have been chosen: each setting once, those that were pruned, too."""
+        different: dict[str, Trial] = {}
+        for trial in self.others:
+            known = different.get(trial.key)
+            if trial.scores is not None and (known is None or trial.confirmed):
+                different[trial.key] = trial
+        return list(different.values())
 
     @functools.cached_property
-    def _gains(self) -> dict[int, Gain]:
+    def _gains(self) -> dict[str, Gain]:
         plain = self.plain.outcomes
         if plain is None:
             return {}
         known = [
             trial
-            for trial in self.trials[1:]
+            for trial in self.tried
             if trial.outcomes is not None and trial.outcomes.shared(plain)
         ]
-        final = {place: trial for place, trial in enumerate(known) if trial.confirmed}
-        looks = [trial for trial in known if not trial.confirmed]
+        earlier = [trial.earlier or _outcomes(trial) for trial in known]
+        final = {place: _outcomes(one) for place, one in enumerate(known) if one.confirmed}
         if self._fresh_nodes:
-            judged = gains_over(plain, [_outcomes(trial) for trial in final.values()])
+            judged = gains_over(plain, list(final.values()))
         else:
-            earlier = [trial.earlier or _outcomes(trial) for trial in known]
-            outcomes = {place: _outcomes(trial) for place, trial in final.items()}
-            judged = gains_of_finalists(plain, earlier, outcomes)
-        seen = gains_over(plain, [_outcomes(trial) for trial in looks])
-        pairs = zip([*final.values(), *looks], [*judged, *seen], strict=True)
-        return {id(trial): gain for trial, gain in pairs}
+            judged = gains_of_finalists(plain, earlier, final)
+        gains = gains_over(plain, earlier)
+        for place, gain in zip(final, judged, strict=True):
+            gains[place] = gain
+        return {trial.key: gain for trial, gain in zip(known, gains, strict=True)}
 
     @property
     def _fresh_nodes(self) -> bool:
@@ -149,7 +158,7 @@ class Comparison:
         if gain is None:
             return f"The best is {shown}: {points}."
         fresh = shown.confirmed and self._fresh_nodes
-        beside = len(self.finalists if fresh else self.trials[1:])
+        beside = len(self.finalists if fresh else self.tried)
         kind = "finalists" if fresh else "tried"
         others = f", with {beside} {kind}" if beside > 1 else ""
         sure = f"{_in_words(gain.confidence)} a real gain ({gain.confidence:.0%} sure{others})"

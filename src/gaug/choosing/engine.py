@@ -201,7 +201,7 @@ class TrialRunner:
         # A sampler may propose the same settings twice; they are run once.
         alike: dict[str, list[Trial]] = {}
         for trial in trials:
-            alike.setdefault(repr(trial.plan.config), []).append(trial)
+            alike.setdefault(trial.key, []).append(trial)
         parts = [[run] for run in runs] if by_run else [runs]
         asked = {
             id(request): (request, same)

@@ -172,6 +172,7 @@ class _Difference:
     Attributes:
         mean: The mean difference.
         error: Its standard error.
+        spread: The same without the node that could have gone the other way.
         ratio: The mean in terms of the error, as if that were known exactly.
         by_node: What each node contributes to the deviation of the mean.  [n]
         by_run: What each run contributes, by its number.
@@ -179,17 +180,19 @@ class _Difference:
 
     mean: float
     error: float
+    spread: float
     ratio: float
     by_node: NDArray[np.float64]
     by_run: Mapping[int, float]
 
     def likeness(self, other: _Difference) -> float:
-        """The correlation of the deviations of two means, by the nodes that both have."""
-        lengths = math.prod(
-            math.sqrt((one.by_node**2).sum() + sum(part**2 for part in one.by_run.values()))
-            for one in (self, other)
-        )
-        return float(self.by_node @ other.by_node) / lengths if lengths > 0 else 1.0
+        """The correlation of the deviations of two means that have no runs in common.
+
+        What they share is the effects of nodes, whose covariance is that of what each node
+        contributes.
+        """
+        spreads = self.spread * other.spread
+        return float(self.by_node @ other.by_node) / spreads if spreads > 0 else 1.0
 
     @classmethod
     def of(cls, differences: RunScores) -> _Difference:
@@ -213,6 +216,7 @@ class _Difference:
         return cls(
             differences.mean,
             error,
+            math.sqrt(sum(parts)),
             ratio,
             by_node,
             dict(zip(differences.runs, by_run, strict=True)),

@@ -228,11 +228,11 @@ def search_settings(
         importances = study.importances()
         best = _ranked(tried)[:finalists]
         if best:
+            plain = _extended(runner, plain)
             final = Finalists(study, best, store)
             with contextlib.closing(final):
                 _run_shared(final_runner, final)
                 tried = _with_finalists(tried, _with_outcomes(runner, final.results(), store))
-                plain = _extended(runner, plain)
     comparison = Comparison(plain, tried, resampling)
     if comparison.best_change is None:
         reasons = [trial.failure for trial in comparison.left_out]
@@ -264,15 +264,15 @@ def _with_outcomes(runner: TrialRunner, trials: list[Trial], store: Store | None
 
 def _with_finalists(tried: list[Trial], again: list[Trial]) -> list[Trial]:
     """The trials, with the runs of new seeds in the place of the others."""
-    confirmed = {repr(trial.settings): trial for trial in again if trial.counts}
+    confirmed = {trial.key: trial for trial in again if trial.counts}
     return [
         dataclasses.replace(
-            confirmed.pop(repr(trial.settings)),
+            confirmed.pop(trial.key),
             number=trial.number,
             name=trial.name,
             earlier=trial.outcomes,
         )
-        if trial.counts and repr(trial.settings) in confirmed
+        if trial.counts and trial.key in confirmed
         else trial
         for trial in tried
     ]
@@ -288,7 +288,7 @@ def _ranked(trials: Sequence[Trial]) -> list[Trial]:
     different: dict[str, Trial] = {}
     for trial in trials:
         if trial.counts:
-            different.setdefault(repr(trial.settings), trial)
+            different.setdefault(trial.key, trial)
     return sorted(different.values(), key=lambda trial: (trial.confirmed, trial.mean), reverse=True)
 
 

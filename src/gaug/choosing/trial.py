@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +42,11 @@ class Trial:
     outcomes: RunScores | None = field(default=None, repr=False, compare=False)
     confirmed: bool = False
     earlier: RunScores | None = field(default=None, repr=False, compare=False)
+
+    @functools.cached_property
+    def key(self) -> str:
+        """What trials with the same settings have in common."""
+        return repr(self.plan.config)
 
     @property
     def mean(self) -> float:
