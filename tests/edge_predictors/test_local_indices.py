@@ -30,6 +30,7 @@ from gaug.edge_predictors.local_indices import (
 )
 from gaug.errors import DataError, TrainingError
 from gaug.graph.matrices import to_scipy
+from gaug.pairs.scores import are_mostly_zero
 from tests.tie_hash import tie_hash
 
 Pair = tuple[int, int]
@@ -296,6 +297,22 @@ def test_pairs_without_common_neighbors_follow_in_the_order_of_their_hashes(
     ranked = [tuple(pair) for pair in predictor.top_non_edges(10).pairs.t().tolist()]
     apart = [pair for pair in ranked if pair not in {(0, 3), (1, 3), (2, 4)}]
     assert apart == [(4, 5), (1, 5), (1, 4), (0, 5), (0, 4), (3, 5), (2, 5)]
+
+
+@pytest.mark.parametrize("per_node", [False, True])
+@pytest.mark.parametrize("count", [40, 2000])
+@every_index
+def test_listing_pairs_with_common_neighbors_gives_the_ranking_of_all_pairs(
+    index: type[EdgePredictor], count: int, per_node: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2,000 are more pairs than score above 0."""
+    edges = list(nx.gnm_random_graph(150, 120, seed=3).edges)
+    listed, whole = index().fit(graph(150, edges)), index().fit(graph(150, edges))
+    assert are_mostly_zero(listed) is (index is not CAR)  # whose links are found by rows
+    monkeypatch.setattr(whole, "mostly_zero", False)
+    found, expected = (one.top_non_edges(count, per_node=per_node) for one in (listed, whole))
+    assert found.pairs.tolist() == expected.pairs.tolist()
+    assert found.logits.tolist() == expected.logits.tolist()
 
 
 def test_evidence_against_a_link_ranks_below_no_evidence() -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from gaug.errors import DataError, TrainingError
@@ -59,6 +60,18 @@ class NoisyScores(DenseScores):
         return exact + 0.39 * (2 * torch.rand(exact.shape, generator=generator) - 1)
 
 
+class ListedScores(DenseScores):
+    """Those that are not 0 are listed, and some that are."""
+
+    mostly_zero = True
+    block_rows = 3
+
+    def nonzero_rows(self, start: int, stop: int) -> csr_matrix:
+        rows = self.matrix[start:stop].numpy()
+        row, column = np.nonzero((rows != 0) | (np.indices(rows.shape).sum(axis=0) % 3 == 0))
+        return csr_matrix((rows[row, column], (row, column)), shape=rows.shape)
+
+
 def tied_scores(num_nodes: int, seed: int) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     half = torch.randint(-2, 3, (num_nodes, num_nodes), generator=generator).float().triu(1)
@@ -82,11 +95,12 @@ def as_list(pairs: Tensor) -> list[tuple[int, int]]:
     return [tuple(pair) for pair in pairs.t().tolist()]
 
 
+SCORES = [DenseScores, NoisyScores, ListedScores]
 cases = st.tuples(st.integers(2, 12), st.floats(0, 1), st.integers(0, 100_000), st.integers(1, 60))
 
 
 @settings(max_examples=400)
-@given(cases, st.sampled_from([DenseScores, NoisyScores]), st.floats(0, 1))
+@given(cases, st.sampled_from(SCORES), st.floats(0, 1))
 def test_top_non_edges_are_those_of_a_full_sort(
     case: tuple[int, float, int, int], kind: type[DenseScores], share: float
 ) -> None:
@@ -101,7 +115,7 @@ def test_top_non_edges_are_those_of_a_full_sort(
 
 
 @settings(max_examples=300)
-@given(cases, st.sampled_from([DenseScores, NoisyScores]), st.floats(0, 1))
+@given(cases, st.sampled_from(SCORES), st.floats(0, 1))
 def test_per_node_offers_follow_the_rounds(
     case: tuple[int, float, int, int], kind: type[DenseScores], share: float
 ) -> None:

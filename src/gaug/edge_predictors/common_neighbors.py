@@ -50,10 +50,15 @@ def shared_weight_of_rows(
 ) -> Floats:
     """The same for nodes start to stop with all nodes from first_column.  [stop - start, …]"""
     later = adjacency[:, first_column:]
-    spread = np.repeat(weights, np.diff(later.indptr))
-    weighted = csr_matrix((spread, later.indices, later.indptr), shape=later.shape)
+    return np.asarray(nonzero_shared_weight(adjacency[start:stop], weights, later).toarray())
+
+
+def nonzero_shared_weight(rows: csr_matrix, weights: Floats, adjacency: csr_matrix) -> csr_matrix:
+    """The same for the pairs of rows and columns of the adjacency that have a common neighbor."""
+    spread = np.repeat(weights, np.diff(adjacency.indptr))
+    weighted = csr_matrix((spread, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
     # SciPy sums a product along the left row, here the neighbors of a node in ascending order.
-    return np.asarray((adjacency[start:stop] @ weighted).toarray())
+    return rows @ weighted
 
 
 def shared_links_of_pairs(adjacency: csr_matrix, pairs: np.ndarray) -> Floats:

@@ -6,9 +6,8 @@ neighbor scores 0.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -19,6 +18,7 @@ from torch_geometric.data import Data
 from gaug.edge_predictors.base import EdgePredictor
 from gaug.edge_predictors.common_neighbors import (
     Floats,
+    nonzero_shared_weight,
     num_triangles,
     shared_links_of_pairs,
     shared_links_of_rows,
@@ -34,6 +34,10 @@ from gaug.edge_predictors.config import (
 )
 from gaug.graph.matrices import to_scipy
 from gaug.pairs.ranking import OnShare
+
+# Pairs with a common neighbor are listed if there are this many times as many pairs, and for rows
+# with about this many paths of length 2 at a time.
+_SPARSER, _PATHS = 16, 1 << 21
 
 
 class _Asked(Protocol):
@@ -89,11 +93,24 @@ class _Rows:
 
 
 class _LocalIndex(EdgePredictor):
-    """What the five indices share: everything but the formula."""
+    """What the five indices share: everything but the formula.
+
+    Attributes:
+        lists_pairs: Whether its formula is fast for a long list of pairs.
+        mostly_zero: See `gaug.pairs.scores.NonzeroScores`.
+        block_rows: Likewise.
+    """
+
+    lists_pairs: ClassVar[bool] = True
+    mostly_zero: bool = False
+    block_rows: int = 1
 
     def _learn(self, data: Data, seed: int, on_share: OnShare) -> None:
         self.adjacency_ = to_scipy(data.edge_index, self.num_nodes_).astype(np.float64)
         self.adjacency_.sort_indices()
+        paths = int((np.diff(self.adjacency_.indptr).astype(np.int64) ** 2).sum())  # of length 2
+        self.mostly_zero = self.lists_pairs and _SPARSER * paths < self.num_nodes_**2
+        self.block_rows = max(1, _PATHS * self.num_nodes_ // (paths + 1))
 
     def _adapt(self, data: Data) -> None:
         self._learn(data, 0, lambda share: None)  # nothing is learned, only looked up
@@ -101,21 +118,38 @@ class _LocalIndex(EdgePredictor):
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """The score of each pair.  [2, n] → [n]"""
         self.check_pairs(pairs)
-        scores = self._score(_Pairs(self.adjacency_, pairs.cpu().numpy()))
-        return torch.from_numpy(scores.astype(np.float32))
+        return self._scores(_Pairs(self.adjacency_, pairs.cpu().numpy()))
 
     def score_rows(self, start: int, stop: int, first_column: int) -> Tensor:
         """Scores of nodes start to stop with all nodes from first_column.  [stop - start, …]"""
         self.check_fitted()
-        scores = self._score(_Rows(self.adjacency_, start, stop, first_column))
+        return self._scores(_Rows(self.adjacency_, start, stop, first_column))
+
+    def _scores(self, asked: _Asked) -> Tensor:
+        scores = self._score(asked.shared_weight(self._weights()), asked)
         return torch.from_numpy(scores.astype(np.float32))
 
-    @abstractmethod
-    def _score(self, asked: _Asked) -> Floats:
-        """The index of the requested pairs, in double precision."""
+    def nonzero_rows(self, start: int, stop: int) -> csr_matrix:
+        """The scores of nodes start to stop with all nodes that are not 0.  [stop - start, N]"""
+        rows = self.adjacency_[start:stop]
+        shared = nonzero_shared_weight(rows, self._weights(), self.adjacency_)
+        first = np.repeat(np.arange(start, stop), np.diff(shared.indptr))
+        pairs = _Pairs(self.adjacency_, np.stack([first, shared.indices]))
+        values = self._score(shared.data, pairs).astype(np.float32)
+        return csr_matrix((values, shared.indices, shared.indptr), shape=shared.shape)
 
-    def _num_common(self, asked: _Asked) -> Floats:
-        return asked.shared_weight(np.ones(self.num_nodes_))
+    def _score(self, shared: Floats, asked: _Asked) -> Floats:
+        """The index of the requested pairs, in double precision.
+
+        Args:
+            shared: The sum of the weights of their common neighbors.
+            asked: The pairs.
+        """
+        return shared
+
+    def _weights(self) -> Floats:
+        """What a common neighbor counts.  [N]"""
+        return np.ones(self.num_nodes_)
 
 
 class Jaccard(_LocalIndex):
@@ -131,10 +165,9 @@ class Jaccard(_LocalIndex):
 
     config_type = JaccardConfig
 
-    def _score(self, asked: _Asked) -> Floats:
-        common = self._num_common(asked)
+    def _score(self, shared: Floats, asked: _Asked) -> Floats:
         first, second = asked.degrees()
-        return common / np.maximum(first + second - common, 1)
+        return shared / np.maximum(first + second - shared, 1)
 
 
 class ResourceAllocation(_LocalIndex):
@@ -152,9 +185,9 @@ class ResourceAllocation(_LocalIndex):
 
     config_type = ResourceAllocationConfig
 
-    def _score(self, asked: _Asked) -> Floats:
+    def _weights(self) -> Floats:
         degrees = np.diff(self.adjacency_.indptr)
-        return asked.shared_weight(1 / np.maximum(degrees, 1))
+        return np.asarray(1 / np.maximum(degrees, 1))
 
 
 class LocalLeichtHolmeNewman(_LocalIndex):
@@ -172,9 +205,9 @@ class LocalLeichtHolmeNewman(_LocalIndex):
 
     config_type = LocalLeichtHolmeNewmanConfig
 
-    def _score(self, asked: _Asked) -> Floats:
+    def _score(self, shared: Floats, asked: _Asked) -> Floats:
         first, second = asked.degrees()
-        return self._num_common(asked) / np.maximum(first * second, 1)
+        return shared / np.maximum(first * second, 1)
 
 
 class CAR(_LocalIndex):
@@ -192,9 +225,10 @@ class CAR(_LocalIndex):
 
     config_type = CARConfig
     block_elements = 1 << 22  # every block goes through all edges
+    lists_pairs = False  # links among the common neighbors of many pairs are found by rows
 
-    def _score(self, asked: _Asked) -> Floats:
-        return self._num_common(asked) * asked.shared_links()
+    def _score(self, shared: Floats, asked: _Asked) -> Floats:
+        return shared * asked.shared_links()
 
 
 class LocalNaiveBayes(_LocalIndex):
@@ -221,8 +255,8 @@ class LocalNaiveBayes(_LocalIndex):
         super()._learn(data, seed, on_share)
         self.weights_ = naive_bayes_weights(self.adjacency_)
 
-    def _score(self, asked: _Asked) -> Floats:
-        return asked.shared_weight(self.weights_)
+    def _weights(self) -> Floats:
+        return self.weights_
 
 
 def naive_bayes_weights(adjacency: csr_matrix) -> Floats:

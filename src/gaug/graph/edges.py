@@ -16,6 +16,17 @@ def pair_keys(pairs: Tensor, num_nodes: int) -> Tensor:
     return pairs[0] * num_nodes + pairs[1]
 
 
+def directed_keys(edges: Tensor, num_nodes: int) -> Tensor:
+    """The numbers of both directions of undirected edges, in order.  [2E]
+
+    Args:
+        edges: Undirected edges, each once.  [2, E]
+        num_nodes: Number of nodes.
+    """
+    both = torch.cat([edges, edges.flip(0)], dim=1)
+    return pair_keys(both, num_nodes).sort().values
+
+
 def keys_to_pairs(keys: Tensor, num_nodes: int) -> Tensor:
     """The pairs that `pair_keys` made numbers of.  [E] → [2, E]
 

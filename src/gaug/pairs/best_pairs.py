@@ -7,7 +7,13 @@ from torch import Tensor
 
 from gaug.graph.edges import pair_keys
 from gaug.pairs.hashing import key_hash
-from gaug.pairs.scores import PairScores, check_not_nan, scores_of_keys
+from gaug.pairs.scores import (
+    NonzeroScores,
+    PairScores,
+    are_mostly_zero,
+    check_not_nan,
+    scores_of_keys,
+)
 from gaug.pairs.settled import ONE_BY_ONE
 
 # Extra pairs that are kept until exact scores decide between them.
@@ -28,6 +34,7 @@ class BestPairs:
         num_nodes: Number of nodes.
         count: Number of pairs.
         floor: A score that pairs must reach: that of the last of ``count`` others.
+        positive: Whether to look at pairs with a positive score alone, which are listed.
     """
 
     def __init__(
@@ -37,7 +44,10 @@ class BestPairs:
         num_nodes: int,
         count: int,
         floor: float = -np.inf,
+        *,
+        positive: bool = False,
     ) -> None:
+        self._listed = scores if positive and are_mostly_zero(scores) else None
         self._scores = scores
         self._num_nodes = num_nodes
         self._count = count
@@ -57,6 +67,9 @@ class BestPairs:
 
     def visit(self, start: int, stop: int) -> None:
         """Look at the pairs of nodes start to stop with later nodes."""
+        if self._listed is not None:
+            self._offer_free(*self._positive(self._listed, start, stop))
+            return
         by_rows = self._scores.exact_rows if self._crowded else self._scores.score_rows
         block = by_rows(start, stop, start)  # [b, N - start]
         highest = float(block.max())
@@ -73,11 +86,7 @@ class BestPairs:
             elif not crowded and self._exact:
                 values = scores_of_keys(self._scores, keys, self._num_nodes)
             self._crowded = crowded  # and the next block likely, too
-        if self._exact and self._full:
-            won = self._wins(values, keys)
-            values, keys = values[won], keys[won]
-        free = ~_contained(keys, self._edge_keys)
-        self._offer(values[free], keys[free])
+        self._offer_free(values, keys)
 
     def collected(self) -> tuple[np.ndarray, np.ndarray]:
         """Exact scores and keys of the best pairs and possibly some more."""
@@ -95,6 +104,15 @@ class BestPairs:
         upper = column > row  # each pair is visited from its smaller id
         keys = (row[upper] + start) * self._num_nodes + (column[upper] + start)
         return block.reshape(-1).numpy()[place[upper]], keys
+
+    def _positive(
+        self, listed: NonzeroScores, start: int, stop: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Scores and keys of pairs with a positive score that reach the threshold, each once."""
+        rows = listed.nonzero_rows(start, stop)
+        u, v = np.repeat(np.arange(start, stop), np.diff(rows.indptr)), rows.indices
+        kept = (v > u) & (rows.data > 0) & (rows.data >= self._threshold)
+        return rows.data[kept], u[kept] * self._num_nodes + v[kept]
 
     def _is_crowded(self, values: np.ndarray, size: int) -> bool:
         """Whether so many candidates of a block are close that scoring them one by one is slow."""
@@ -121,6 +139,14 @@ class BestPairs:
         tied = np.flatnonzero(values == self._limit)
         wins[tied] = key_hash(keys[tied], self._num_nodes) < self._last_hash
         return wins
+
+    def _offer_free(self, values: np.ndarray, keys: np.ndarray) -> None:
+        """Keep candidates that are no edges and may be among the best."""
+        if self._exact and self._full:
+            won = self._wins(values, keys)
+            values, keys = values[won], keys[won]
+        free = ~is_contained(keys, self._edge_keys)
+        self._offer(values[free], keys[free])
 
     def _offer(self, values: np.ndarray, keys: np.ndarray) -> None:
         self._waiting.append((values, keys))
@@ -174,7 +200,8 @@ def _less(score: float, margin: float) -> float:
     return float(np.nextafter(np.float32(score) - np.float32(margin), np.float32(-np.inf)))
 
 
-def _contained(keys: np.ndarray, ordered: np.ndarray) -> np.ndarray:
+def is_contained(keys: np.ndarray, ordered: np.ndarray) -> np.ndarray:
+    """Whether each key is among the ordered ones."""
     if ordered.size == 0:
         return np.zeros(keys.size, dtype=bool)
     place = np.minimum(np.searchsorted(ordered, keys), ordered.size - 1)

@@ -39,6 +39,11 @@ def row_blocks(num_nodes: int, block_elements: int, rows: range) -> Iterator[ran
 
 def square_blocks(num_nodes: int, block_elements: int, rows: range) -> Iterator[range]:
     """Ranges of these rows with at most so many elements in all columns."""
-    height = max(1, min(MOST_ROWS, block_elements // num_nodes))
+    return row_ranges(rows, max(1, block_elements // num_nodes))
+
+
+def row_ranges(rows: range, height: int) -> Iterator[range]:
+    """Ranges of at most so many of these rows."""
+    height = min(MOST_ROWS, height)
     for start in range(rows.start, rows.stop, height):
         yield range(start, min(rows.stop, start + height))

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gaug.graph.edges import pair_keys
+from gaug.graph.edges import directed_keys
 from gaug.pairs.hashing import key_hash, pair_hash
 from gaug.pairs.scores import PairScores, check_not_nan, scores_of_keys
 from gaug.pairs.settled import ONE_BY_ONE
@@ -30,8 +30,7 @@ class Offers:
         self._scores = scores
         self._num_nodes = num_nodes
         self._rounds = rounds
-        both = torch.cat([edges, edges.flip(0)], dim=1)
-        keys = pair_keys(both, num_nodes).sort().values
+        keys = directed_keys(edges, num_nodes)
         self._neighbor = keys % num_nodes
         self._first = torch.searchsorted(keys, torch.arange(num_nodes + 1) * num_nodes)
         self._crowded = False  # with scores within the slack of each other
@@ -47,13 +46,14 @@ class Offers:
             few = self._rounds * block.size(0) + ONE_BY_ONE * block.numel()
             if int(chosen.sum()) <= few:
                 row, column = chosen.numpy().nonzero()
-                keys = self._keys(row + start, column)
+                keys = undirected_keys(row + start, column, self._num_nodes)
                 self._add(row, keys, scores_of_keys(self._scores, keys, self._num_nodes))
                 return
             self._crowded = True  # as other rows will be
         block = self._non_edges(self._scores.exact_rows(start, stop, 0), start)
         row, column = first_choices(block.numpy(), self._limit(block).numpy(), start, self._rounds)
-        self._add(row, self._keys(row + start, column), block.numpy()[row, column])
+        keys = undirected_keys(row + start, column, self._num_nodes)
+        self._add(row, keys, block.numpy()[row, column])
 
     def collected(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The round in which each pair is first offered, its score and its key."""
@@ -73,16 +73,33 @@ class Offers:
         """The score of each row's last offer.  [r, 1]"""
         return block.topk(self._rounds, dim=1).values[:, -1:]
 
-    def _keys(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-        keys: np.ndarray = np.minimum(u, v) * self._num_nodes + np.maximum(u, v)
-        return keys
-
     def _add(self, row: np.ndarray, keys: np.ndarray, values: np.ndarray) -> None:
-        order = np.lexsort((key_hash(keys, self._num_nodes), -values, row))
-        row, values, keys = row[order], values[order], keys[order]
-        rank = np.arange(row.size) - np.searchsorted(row, row)  # rank within its row
-        kept = rank < self._rounds
-        self._found.append((rank[kept], values[kept], keys[kept]))
+        self._found.append(best_of_rows(row, keys, values, self._num_nodes, self._rounds))
+
+
+def undirected_keys(u: np.ndarray, v: np.ndarray, num_nodes: int) -> np.ndarray:
+    """The keys of pairs whose ends may be in any order.  [n]"""
+    keys: np.ndarray = np.minimum(u, v) * num_nodes + np.maximum(u, v)
+    return keys
+
+
+def best_of_rows(
+    row: np.ndarray, keys: np.ndarray, values: np.ndarray, num_nodes: int, rounds: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The best pairs of each row: the round in which they are offered, their scores and keys.
+
+    Args:
+        row: The row of each pair.
+        keys: Its key.
+        values: Its score.
+        num_nodes: Number of nodes.
+        rounds: Number of pairs per row at most.
+    """
+    order = np.lexsort((key_hash(keys, num_nodes), -values, row))
+    row, values, keys = row[order], values[order], keys[order]
+    rank = np.arange(row.size) - np.searchsorted(row, row)  # rank within its row
+    kept = rank < rounds
+    return rank[kept], values[kept], keys[kept]
 
 
 def first_offers(

@@ -11,15 +11,16 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from torch import Tensor
 
 from gaug.pairs.best_pairs import BestPairs
-from gaug.pairs.blocks import default_block, row_blocks, square_blocks
+from gaug.pairs.blocks import default_block, row_blocks, row_ranges, square_blocks
+from gaug.pairs.listed_offers import ListedOffers
 from gaug.pairs.offers import Offers
-from gaug.pairs.scores import PairScores
+from gaug.pairs.scores import PairScores, are_mostly_zero
 
 #: Called with the share of the work done so far.
 OnShare = Callable[[float], None]
@@ -32,6 +33,18 @@ _MOST_PARTS = 4096
 # Bytes of a part beyond its block, which takes no more than is free: per edge, and per pair that it
 # looks for.
 _FIXED, _EDGE, _PAIR = 400_000_000, 50, 100
+
+
+class Gatherer(Protocol):
+    """Looks at one block of rows after the other, and keeps what is of use."""
+
+    def visit(self, start: int, stop: int) -> None:
+        """Look at the rows of nodes start to stop."""
+        ...
+
+    def collected(self) -> tuple[np.ndarray, ...]:
+        """What was found."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -47,6 +60,7 @@ class Part:
         per_node: Whether nodes offer pairs.
         block_elements: Scores computed at a time; None: by the memory at hand.
         floor: A score that pairs must reach to be of use.
+        positive: Whether only pairs with a positive score are of use.
     """
 
     scores: PairScores
@@ -57,6 +71,7 @@ class Part:
     per_node: bool = False
     block_elements: int | None = None
     floor: float = -np.inf
+    positive: bool = False
 
     @property
     def memory(self) -> int:
@@ -66,19 +81,30 @@ class Part:
 
     def __call__(self, tell: OnShare) -> tuple[np.ndarray, ...]:
         """What is found: scores and keys of pairs, and first the round of each if nodes offer."""
-        size = self.block_elements or default_block(self.num_nodes)
-        seen: Offers | BestPairs
-        if self.per_node:
-            seen = Offers(self.scores, self.edges, self.num_nodes, self.count)
-            blocks = square_blocks(self.num_nodes, size, self.rows)
-        else:
-            seen = BestPairs(self.scores, self.edges, self.num_nodes, self.count, self.floor)
-            blocks = row_blocks(self.num_nodes, size, self.rows)
+        seen = self._gatherer()
         pairs = self._pairs_to(self.rows.stop)
-        for block in blocks:
+        for block in self._blocks():
             seen.visit(block.start, block.stop)
             tell(self._pairs_to(block.stop) / pairs)
         return seen.collected()
+
+    def _gatherer(self) -> Gatherer:
+        """What looks at the blocks."""
+        graph = (self.edges, self.num_nodes, self.count)
+        if not self.per_node:
+            return BestPairs(self.scores, *graph, self.floor, positive=self.positive)
+        if are_mostly_zero(self.scores):
+            return ListedOffers(self.scores, *graph)
+        return Offers(self.scores, *graph)
+
+    def _blocks(self) -> Iterator[range]:
+        """The rows that are looked at together."""
+        if are_mostly_zero(self.scores) and (self.per_node or self.positive):
+            return row_ranges(self.rows, self.scores.block_rows)
+        size = self.block_elements or default_block(self.num_nodes)
+        if self.per_node:
+            return square_blocks(self.num_nodes, size, self.rows)
+        return row_blocks(self.num_nodes, size, self.rows)
 
     def _pairs_to(self, row: int) -> int:
         """Pairs in the rows before this one."""

@@ -19,7 +19,7 @@ from gaug.pairs.hashing import key_hash
 from gaug.pairs.offers import first_offers
 from gaug.pairs.parts import OnShare as OnShare
 from gaug.pairs.parts import Part, do_parts, equal_parts
-from gaug.pairs.scores import PairScores, check_not_nan
+from gaug.pairs.scores import PairScores, are_mostly_zero, check_not_nan
 
 
 def part_of_work(on_share: OnShare | None, place: int, count: int) -> OnShare | None:
@@ -72,11 +72,19 @@ def top_non_edges(
     """
     check_count(count, num_nodes, edges, among_first)
     values, keys = np.empty(0), np.empty(0, dtype=np.int64)
+    positive = are_mostly_zero(scores)
 
     def part_of(rows: range) -> Part:
         floor = float(values[-1]) if 0 < count == values.size else -np.inf
         return Part(
-            scores, edges, num_nodes, count, rows, block_elements=block_elements, floor=floor
+            scores,
+            edges,
+            num_nodes,
+            count,
+            rows,
+            block_elements=block_elements,
+            floor=floor,
+            positive=positive,
         )
 
     def take(found: tuple[np.ndarray, ...]) -> None:
@@ -87,7 +95,12 @@ def top_non_edges(
 
     # Each pair is visited from its smaller id.
     num_rows = num_nodes if among_first is None else among_first
-    do_parts(equal_parts(num_nodes, num_rows, triangle=True), part_of, take, on_share)
+    parts = equal_parts(num_nodes, num_rows, triangle=True)
+    do_parts(parts, part_of, take, on_share)
+    if positive and keys.size < count:
+        positive = False  # some of those that score 0 are among the best
+        values, keys = np.empty(0), np.empty(0, dtype=np.int64)
+        do_parts(parts, part_of, take, on_share)
     return _ranked(values, keys, num_nodes)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 import torch
+from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from gaug.errors import TrainingError
@@ -35,6 +36,29 @@ class PairScores(Protocol):
     def edge_logits(self, pairs: Tensor) -> Tensor:
         """The score of each pair, independent of the other pairs.  [2, n] → [n]"""
         ...
+
+
+@runtime_checkable
+class NonzeroScores(PairScores, Protocol):
+    """Scores that may be 0 for most pairs, such as those of pairs without a common neighbor.
+
+    Attributes:
+        mostly_zero: Whether listing the other pairs takes less time than looking at all. The slack
+            is 0 then.
+        block_rows: Number of rows to list at a time.
+    """
+
+    mostly_zero: bool
+    block_rows: int
+
+    def nonzero_rows(self, start: int, stop: int) -> csr_matrix:
+        """The scores of nodes start to stop with all nodes that are not 0.  [stop - start, N]"""
+        ...
+
+
+def are_mostly_zero(scores: PairScores) -> TypeGuard[NonzeroScores]:
+    """Whether a ranking should list the pairs that do not score 0."""
+    return isinstance(scores, NonzeroScores) and scores.mostly_zero
 
 
 def scores_of_keys(scores: PairScores, keys: np.ndarray, num_nodes: int) -> np.ndarray:
