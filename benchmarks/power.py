@@ -18,9 +18,10 @@ import torch
 from numpy.typing import NDArray
 
 from gaug.choosing.comparison import SURE
-from gaug.choosing.gains import RunScores, gains_of_finalists, gains_over
+from gaug.choosing.gains import gains_of_finalists, gains_over
 from gaug.choosing.race import CONFIRMING, FINALISTS, MORE
 from gaug.choosing.resampling import Resampling
+from gaug.choosing.run_scores import RunScores
 from gaug.data.splits import Split
 
 _VALIDATION, _RACED, _CONFIRMED = 500, 3, CONFIRMING + MORE

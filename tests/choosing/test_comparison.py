@@ -10,8 +10,8 @@ import torch
 
 from gaug.choosing.candidates import DROPEDGE, FEATURES, GAUG_O, NONE, SMOOTHED, Candidate
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.gains import RunScores
 from gaug.choosing.resampling import Resampling
+from gaug.choosing.run_scores import RunScores
 from gaug.choosing.trial import Trial
 from gaug.data.splits import Split
 from gaug.methods.dropedge.config import DropEdgeConfig

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from gaug.choosing.gains import Gain, RunScores, gains_of_finalists, gains_over
+from gaug.choosing.gains import Gain, gains_of_finalists, gains_over
+from gaug.choosing.run_scores import RunScores
 
 
 def scores_of(nodes: np.ndarray, first: int = 0) -> RunScores:
@@ -47,6 +48,22 @@ def test_the_error_has_a_part_of_nodes_and_a_part_of_runs():
     found = gain_of(x)
     assert found.points == pytest.approx(mean)
     assert found.error == pytest.approx(math.sqrt(variance + (100 / 3) ** 2))
+
+
+def test_runs_that_happen_to_agree_are_no_surer_than_those_of_a_typical_candidate():
+    """Four candidates vary by 2 points from run to run; a wild one does not change that."""
+
+    def by_run(*points: float) -> RunScores:
+        return scores_of(np.repeat(np.array(points)[:, None], 400, axis=1))
+
+    plain, steady, wild = by_run(0, 0, 0), by_run(1, 1, 1), by_run(-90, 0, 90)
+    others = [by_run(-2, 0, 2), by_run(0, 2, -2), by_run(2, -2, 0), by_run(0, -2, 2)]
+    (alone,) = gains_over(plain, [steady])
+    typical = 4 * 2 / scipy.stats.chi2.median(2)  # the median of variances is below their mean
+    for beside in (others, [*others, wild]):
+        found = gains_over(plain, [steady, *beside])[0]
+        assert found.error == pytest.approx(math.sqrt(typical / 3 + (100 / 400) ** 2))
+        assert found.confidence < 0.9 < alone.confidence
 
 
 def test_what_both_have_in_common_drops_out():

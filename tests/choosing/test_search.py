@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gaug import load_graph, open_graph, search
+from gaug.choosing.gains import Gain
 from gaug.choosing.search import SearchResult, search_settings
 from gaug.choosing.trial import Trial
 from gaug.config import Span, searched_settings
@@ -40,6 +41,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def outcomes(result: SearchResult) -> list[Any]:
     """What the trials came to, without what they cost."""
     return [dataclasses.replace(trial, seconds=0.0) for trial in result.trials]
+
+
+def gains(result: SearchResult) -> list[Gain | None]:
+    """What each trial gains, and how sure that is."""
+    return [result.comparison.gain_of(trial) for trial in result.trials]
 
 
 @pytest.mark.parametrize("wanted", [0.1, 0.35, 0.9])
@@ -206,8 +212,20 @@ def test_a_search_comes_to_the_same_end_wherever_it_was_interrupted(
         )
     resumed = search_settings(plan, trials=18, trial_runs=2, store=store)
     assert outcomes(resumed) == outcomes(whole)
+    # Also by trials that were given up before the interruption, which count as tried.
+    assert any(trial.pruned for trial in whole.trials)
+    assert gains(resumed) == gains(whole)
     assert [trial.number for trial in resumed.trials] == list(range(18))
     assert len(store.all()) <= runs  # settings that come twice are on record once
+
+
+def test_a_search_that_is_repeated_is_as_sure_as_before(scored, store: Store) -> None:
+    scored(near(0.3))
+    one, same = (
+        search_settings(karate("dropedge"), trials=18, trial_runs=2, store=store) for _ in range(2)
+    )
+    assert gains(same) == gains(one)
+    assert same.comparison.verdict() == one.comparison.verdict()
 
 
 def test_a_search_that_ran_out_of_time_goes_on_later(scored, store: Store, monkeypatch) -> None:
@@ -241,6 +259,15 @@ def test_no_augmentation_with_new_seeds_takes_part_of_the_time_of_the_finalists(
     result = search_settings(karate("dropedge"), trials=50, trial_runs=2, timeout=30.0)
     assert result.best.confirmed
     assert len(found.asked) <= 31  # the run that uses up the time is the last
+
+
+def test_many_runs_without_augmentation_do_not_take_longer_than_the_time(
+    scored, monkeypatch
+) -> None:
+    found = scored(near(0.3))
+    monkeypatch.setattr(time, "monotonic", lambda: float(len(found.asked)))
+    search_settings(karate("dropedge"), trials=50, trial_runs=10, timeout=60.0)
+    assert len(found.asked) <= 61
 
 
 def test_a_trial_that_was_given_up_is_not_ranked(scored) -> None:

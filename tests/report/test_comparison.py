@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,10 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.gains import RunScores
+from gaug.choosing.run_scores import RunScores
 from gaug.choosing.trial import Trial
 from gaug.drawing import picture as drawing
 from gaug.drawing.picture import BLUE, GRAY, GREEN
+from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.report.comparison import MOST_TRIALS, draw_comparison
 from gaug.runs.plan import Plan
 from tests.known import known
@@ -35,7 +37,9 @@ def trial(name: str, gain: float = 0.0, *, confirmed: bool = False, runs: int = 
         rows.append(100.0 * np.roll(right, run))
     nodes = np.array(rows)
     outcomes = RunScores(tuple(range(runs)), tuple(nodes.mean(axis=1)), nodes)
-    return dataclasses.replace(Trial(name, PLAN).with_runs(outcomes, 1.0), confirmed=confirmed)
+    other = DropEdgeConfig(drop_fraction=zlib.crc32(name.encode()) / 2**33)  # each its own
+    plan = PLAN if name == "none" else PLAN.with_method(other)
+    return dataclasses.replace(Trial(name, plan).with_runs(outcomes, 1.0), confirmed=confirmed)
 
 
 def compared(*others: Trial) -> Comparison:

@@ -6,8 +6,9 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-from gaug.choosing.gains import Gain, RunScores, gains_of_finalists, gains_over
+from gaug.choosing.gains import Gain, gains_of_finalists, gains_over
 from gaug.choosing.resampling import Resampling
+from gaug.choosing.run_scores import RunScores
 from gaug.choosing.scores import ValidationScores
 from gaug.choosing.trial import Trial
 
@@ -95,7 +96,7 @@ class Comparison:
 
     def gain_of(self, trial: Trial) -> Gain | None:
         """The gain of a trial; None where the scores of single nodes are not known."""
-        return self._gains.get(trial.key)
+        return self._gains.get((trial.key, trial.confirmed))
 
     @property
     def tried(self) -> list[Trial]:
@@ -108,7 +109,8 @@ class Comparison:
         return list(different.values())
 
     @functools.cached_property
-    def _gains(self) -> dict[str, Gain]:
+    def _gains(self) -> dict[tuple[str, bool], Gain]:
+        """The gains of settings, in the runs that chose the finalists and in those that decide."""
         plain = self.plain.outcomes
         if plain is None:
             return {}
@@ -123,10 +125,12 @@ class Comparison:
             judged = gains_over(plain, list(final.values()))
         else:
             judged = gains_of_finalists(plain, earlier, final)
-        gains = gains_over(plain, earlier)
-        for place, gain in zip(final, judged, strict=True):
-            gains[place] = gain
-        return {trial.key: gain for trial, gain in zip(known, gains, strict=True)}
+        looks = zip(known, gains_over(plain, earlier), strict=True)
+        decided = zip(final, judged, strict=True)
+        return {
+            **{(trial.key, False): gain for trial, gain in looks},
+            **{(known[place].key, True): gain for place, gain in decided},
+        }
 
     @property
     def _fresh_nodes(self) -> bool:

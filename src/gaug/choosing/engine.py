@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaug.choosing.gains import RunScores
 from gaug.choosing.limits import TRIAL_RUNS
 from gaug.choosing.resampling import Resampling
+from gaug.choosing.run_scores import RunScores
 from gaug.choosing.trial import Trial
 from gaug.errors import ConfigError, DataError, GaugError
 from gaug.runs.execute import execute_all

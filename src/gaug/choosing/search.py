@@ -228,7 +228,7 @@ def search_settings(
         importances = study.importances()
         best = _ranked(tried)[:finalists]
         if best:
-            plain = _extended(runner, plain)
+            plain = _extended(final_runner, plain)
             final = Finalists(study, best, store)
             with contextlib.closing(final):
                 _run_shared(final_runner, final)
@@ -249,15 +249,16 @@ def _run_shared(runner: TrialRunner, shared: SharedTrials, tell: OnTrial | None 
 
 
 def _with_outcomes(runner: TrialRunner, trials: list[Trial], store: Store | None) -> list[Trial]:
-    """Trials with the scores of their nodes; those of other processes are on record."""
+    """Trials with the scores of their nodes; those of earlier or other processes are on record."""
     if store is None:
         return trials
     found = []
     for trial in trials:
-        if trial.counts and trial.outcomes is None:
+        if trial.scores is not None and trial.outcomes is None:
             begin = runner.runs if trial.confirmed else 0
+            runs = range(begin, begin + len(trial.scores.values))
             on_record = dataclasses.replace(trial, scores=None, seconds=0.0)
-            trial = runner.run_one(on_record, runs=range(begin, begin + runner.runs))
+            trial = runner.run_one(on_record, runs=runs)
         found.append(trial)
     return found
 
@@ -279,8 +280,11 @@ def _with_finalists(tried: list[Trial], again: list[Trial]) -> list[Trial]:
 
 
 def _extended(runner: TrialRunner, plain: Trial) -> Trial:
-    """No augmentation with the new seeds, too."""
-    return runner.run_one(plain, runs=range(2 * runner.runs))
+    """No augmentation with new seeds, too; none begins after half of the time that is left."""
+    now = time.monotonic()
+    in_time = dataclasses.replace(runner, last_start=now + (runner.deadline - now) / 2)
+    (extended,) = in_time.run_more([plain], range(2 * runner.runs))
+    return extended
 
 
 def _ranked(trials: Sequence[Trial]) -> list[Trial]:

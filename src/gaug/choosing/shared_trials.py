@@ -28,8 +28,8 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 
 from gaug.choosing.engine import Proposer
-from gaug.choosing.gains import RunScores
 from gaug.choosing.limits import CONCURRENT_TRIALS
+from gaug.choosing.run_scores import RunScores
 from gaug.choosing.scores import ValidationScores
 from gaug.choosing.trial import Trial
 from gaug.errors import StoreError, reason_of

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gaug.choosing.gains import RunScores
+from gaug.choosing.run_scores import RunScores
 from gaug.choosing.scores import ValidationScores
 from gaug.runs.plan import Plan
 
@@ -46,7 +46,7 @@ class Trial:
     @functools.cached_property
     def key(self) -> str:
         """What trials with the same settings have in common."""
-        return repr(self.plan.config)
+        return repr((self.plan.method.name, self.plan.model.name, self.plan.config))
 
     @property
     def mean(self) -> float:

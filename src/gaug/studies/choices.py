@@ -42,7 +42,7 @@ class Choices(Study):
     Args:
         budgets: Seconds of each race of ``auto``.
         trials: Trials of each search.
-        search_seconds: Seconds of each search after which no new trial starts.
+        search_seconds: Seconds of each search, its finalists among them.
     """
 
     name = "choices"

@@ -24,6 +24,9 @@ from gaug.runs.fresh_runs import FreshRuns
 from gaug.runs.plan import Plan
 from gaug.studies.chooser import Chooser, Chosen, Effort, OnShare
 
+# The version of how races and searches choose; what other versions chose is chosen again.
+_RULES = 2
+
 
 @dataclass(frozen=True)
 class Race(Chooser):
@@ -67,7 +70,7 @@ class Search(Chooser):
     Attributes:
         methods: Names of the methods; each has its share of trials and time.
         trials: Number of trials.
-        seconds: Seconds after which no new trial starts.
+        seconds: Seconds for the trials and the finalists together.
     """
 
     methods: tuple[str, ...]
@@ -123,6 +126,7 @@ def _remembered(
     store = runner.store
     assert store is not None, "studies have a store"
     deciding = [
+        _RULES,
         type(chooser).__name__,
         asdict(chooser),
         runner.graphs.place(plan).identity(0),
