@@ -28,7 +28,7 @@ def verdicts_table(outcomes: Sequence[Outcome]) -> Table:
             by_method.setdefault(METHODS.title(outcome.key[2]), []).append(scores)
     every = [scores for found in by_method.values() for scores in found]
     rows: list[list[Field]] = []
-    for method, found in [*by_method.items(), ("all", every)]:
+    for method, found in [*by_method.items(), ("all", every)] if every else ():
         counts = [sum(scores.verdict == verdict for scores in found) for verdict in _VERDICTS]
         differences = [scores.difference for scores in found if scores.difference is not None]
         low, middle, high = min(differences), statistics.median(differences), max(differences)

@@ -101,8 +101,11 @@ def read_record(path: Path) -> tuple[Study, list[Outcome]]:
 
 
 def _table_text(path: Path, kind: str, others: Sequence[Path] = ()) -> str:
-    if not path.is_file():
-        return f"Not measured yet: `gaug reproduce {path.stem} --out docs/results/{path.name}`."
+    for record in (path, *others):
+        if not record.is_file():
+            return (
+                f"Not measured yet: `gaug reproduce {path.stem} --out docs/results/{record.name}`."
+            )
     study, outcomes = read_record(path)
     table = study.full_table(outcomes)
     if kind == "beside":

@@ -86,6 +86,11 @@ def test_a_study_without_a_record_says_how_to_make_it(tmp_path: Path) -> None:
     assert "Not measured yet: `gaug reproduce table6 --out docs/results/table6.jsonl`." in found
 
 
+def test_a_second_record_that_is_missing_is_told_too(records: Path) -> None:
+    found = filled("<!-- selection: table2.jsonl theirs.jsonl --><!-- end -->", records)
+    assert "Not measured yet: `gaug reproduce table2 --out docs/results/theirs.jsonl`." in found
+
+
 @pytest.mark.parametrize("key", ["cora gat none", "cora"])
 def test_a_cell_that_is_not_on_record_is_told(records: Path, key: str) -> None:
     with pytest.raises(DataError, match=rf"table2.jsonl has no runs of {key}\."):
@@ -104,6 +109,13 @@ def test_verdicts_are_counted_by_method(records: Path) -> None:
     assert "| original | 1 | 0 | 1 | 0 | +0.4 | +0.4 to +0.4 |" in found
     assert "| GAug-M | 1 | 0 | 0 | 1 | -0.5 | -0.5 to -0.5 |" in found
     assert "| all | 2 | 0 | 1 | 1 | +0.0 | -0.5 to +0.4 |" in found
+
+
+def test_without_a_cell_of_the_paper_no_verdicts_are_counted(records: Path) -> None:
+    alone = [Outcome(("cora", "mlp", "none"), scores=[60.0])]
+    (records / "table2.jsonl").write_text(to_lines("table2", alone), encoding="utf-8")
+    found = filled("<!-- verdicts: table2.jsonl --><!-- end -->", records)
+    assert "| all |" not in found
 
 
 def test_cells_with_both_kinds_of_settings_stand_side_by_side(records: Path) -> None:
