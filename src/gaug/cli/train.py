@@ -81,6 +81,7 @@ def train(
         device=device,
     )
     from gaug.cli.progress import run_progress
+    from gaug.cli.resumption import tell_runs
     from gaug.runs.execute import execute
     from gaug.runs.graphs import Graphs
     from gaug.runs.store import Store
@@ -125,7 +126,7 @@ def train(
             saved = {
                 f"Run {run + 1}": saving.of(placed.identity(run), history) for run in range(runs)
             }
-            options.tell_checkpoints(saved, quiet=quiet or cluster is not None)
+            tell_runs(saved, quiet=quiet or cluster is not None)
             with run_progress(f"{loaded.name}, {plan}", runs, quiet=quiet) as move:
 
                 def tell(done: float) -> None:
