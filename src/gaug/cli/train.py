@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from gaug.cli import choosing, options, own_files
-from gaug.cli.executor import Cluster, check_workers, open_executor
+from gaug.cli.executor import Cluster, check_limit, check_workers, open_executor
 from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def train(
     """
     options.check_runs(runs)
     check_workers(workers)
+    check_limit(max_memory, cluster)
     options.check_checkpoint_minutes(checkpoint_minutes)
     if cluster is not None and checkpoint_minutes is not None:
         raise ConfigError("Runs on a cluster have no checkpoints: leave --checkpoint-minutes out.")
