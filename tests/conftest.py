@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import os
+import socket
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -64,7 +65,15 @@ def data_root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Any]:
+def client_port() -> int:
+    """Where the cluster answers callers that are no part of it, at ``ray://``."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def cluster(client_port: int) -> Iterator[Any]:
     """A Ray cluster of two nodes on this machine, one CPU each; they may be killed and replaced."""
     from ray.cluster_utils import Cluster
 
@@ -76,7 +85,10 @@ def cluster() -> Iterator[Any]:
     }
     # A busy machine may be slow to answer, and is not lost.
     patient = {"_system_config": {"health_check_timeout_ms": 60_000}}
-    made = Cluster(initialize_head=True, head_node_args={**size, **patient})
+    head = {**size, **patient, "ray_client_server_port": client_port}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # Ray leaves its logs open
+        made = Cluster(initialize_head=True, head_node_args=head)
     made.add_node(**size)
     yield made
     made.shutdown()
