@@ -1,6 +1,6 @@
 """Print the lower bound of each dependency in pyproject.toml as a pin, for `make lowest`.
 
-Covered are the dependencies of gaug and of its extras `fast`, `parquet` and `test`. Needs Python
+Covered are the dependencies of gaug, of its extra `test` and of those that this names. Needs Python
 3.11 or newer.
 """
 
@@ -10,15 +10,16 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-_EXTRAS = ("fast", "parquet", "test")
-_BOUND = re.compile(r"(?P<name>[A-Za-z0-9._-]+)>=(?P<version>[0-9.]+)")
+_OWN = re.compile(r"gaug\[(?P<extras>[a-z,]+)\]")
+# Constraints have no extras: `ray[client]` is pinned like `ray`.
+_BOUND = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[[a-z,]+\])?>=(?P<version>[0-9.]+)")
 
 
 def lowest_pins(requirements: Iterable[str]) -> list[str]:
     """`numpy>=1.26` becomes `numpy==1.26`; gaug's own extras are left out."""
     pins = []
     for requirement in requirements:
-        if requirement.startswith("gaug["):
+        if _OWN.fullmatch(requirement):
             continue
         bound = _BOUND.fullmatch(requirement)
         if bound is None:
@@ -33,7 +34,10 @@ def declared(pyproject: Path) -> list[str]:
 
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    return [*project["dependencies"], *(line for name in _EXTRAS for line in extras[name])]
+    found = [*project["dependencies"], *extras["test"]]
+    for own in filter(None, map(_OWN.fullmatch, extras["test"])):
+        found += [line for name in own["extras"].split(",") for line in extras[name]]
+    return found
 
 
 if __name__ == "__main__":

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import os
+import socket
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,29 +25,37 @@ settings.register_profile("gaug", deadline=None, suppress_health_check=[HealthCh
 settings.load_profile("gaug")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+# What tests with these markers need; the extra of gaug is called like the marker.
+_MODULES = {"cluster": "ray", "postgresql": "psycopg"}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    needs = {
+        extra: f"needs {module}: pip install 'gaug[{extra}]'"
+        for extra, module in _MODULES.items()
+        if importlib.util.find_spec(module) is None
+    }
+    if not os.environ.get("GAUG_DATA"):
+        needs["real"] = "needs the real graphs: set GAUG_DATA to their folder"
     for item in items:
         if "cluster" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.cluster)
-        if item.get_closest_marker("cluster"):
+        if item.get_closest_marker("cluster") and config.pluginmanager.hasplugin("xdist"):
             # One process starts the cluster, if tests are spread over several.
             item.add_marker(pytest.mark.xdist_group("cluster"))
-    if os.environ.get("GAUG_DATA"):
-        return
-    for item in items:
-        if item.get_closest_marker("real"):
-            item.add_marker(pytest.mark.skip(reason="needs the real graphs: set GAUG_DATA"))
+        for marker, reason in needs.items():
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    left_out = [
-        report for report in terminalreporter.stats.get("skipped", []) if "real" in report.keywords
-    ]
-    if left_out:
-        terminalreporter.write_line(
-            f"{len(left_out)} tests on real graphs were left out:"
-            " set GAUG_DATA to a folder with the real graphs to run them."
-        )
+    """One line for each thing that is missing, however many tests need it."""
+    reasons = (report.longrepr for report in terminalreporter.stats.get("skipped", []))
+    words = Counter(one[2].removeprefix("Skipped: ") for one in reasons if isinstance(one, tuple))
+    for reason, count in sorted(words.items()):
+        if reason.startswith("needs "):
+            tests = "1 test was" if count == 1 else f"{count} tests were"
+            terminalreporter.write_line(f"{tests} left out: {reason}")
 
 
 @pytest.fixture(scope="session")
@@ -54,9 +65,16 @@ def data_root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Any]:
+def client_port() -> int:
+    """Where the cluster answers callers that are no part of it, at ``ray://``."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def cluster(client_port: int) -> Iterator[Any]:
     """A Ray cluster of two nodes on this machine, one CPU each; they may be killed and replaced."""
-    pytest.importorskip("ray", reason="needs Ray: pip install 'gaug[cluster]'")
     from ray.cluster_utils import Cluster
 
     os.environ.setdefault("RAY_worker_niceness", "0")  # with 15, workers wait for all others
@@ -67,7 +85,10 @@ def cluster() -> Iterator[Any]:
     }
     # A busy machine may be slow to answer, and is not lost.
     patient = {"_system_config": {"health_check_timeout_ms": 60_000}}
-    made = Cluster(initialize_head=True, head_node_args={**size, **patient})
+    head = {**size, **patient, "ray_client_server_port": client_port}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # Ray leaves its logs open
+        made = Cluster(initialize_head=True, head_node_args=head)
     made.add_node(**size)
     yield made
     made.shutdown()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ def test_a_lower_bound_becomes_a_pin(lowest: Any) -> None:
         "numpy==1.26",
         "scikit-learn==1.4",
     ]
+    assert lowest.lowest_pins(["ray[client,train]>=2.49"]) == ["ray==2.49"]
 
 
 def test_extras_of_gaug_itself_are_not_pinned(lowest: Any) -> None:
@@ -47,9 +49,10 @@ def test_every_dependency_of_the_project_is_pinned_once_at_most_at_what_is_insta
     requirements = lowest.declared(ROOT / "pyproject.toml")
     pins = dict(pin.split("==") for pin in lowest.lowest_pins(requirements))
     assert len(pins) == sum(not line.startswith("gaug[") for line in requirements)
-    assert {"torch", "torch-geometric", "numba", "pyarrow", "pytest"} <= set(pins)
+    assert {"torch", "numba", "psycopg", "pyarrow", "pytest", "ray"} <= set(pins)
     for name, pin in pins.items():
-        assert numbers(pin) <= numbers(version(name)), name
+        with contextlib.suppress(PackageNotFoundError):  # of an extra, whose tests are left out
+            assert numbers(pin) <= numbers(version(name)), name
 
 
 def numbers(text: str) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("ray", reason="needs Ray: pip install 'gaug[cluster]'")
+pytestmark = pytest.mark.cluster
 
 SPLIT = ("--split", "stratified")
 

@@ -125,8 +125,9 @@ def test_a_world_of_one_process_is_no_matter(gaug, tmp_path, monkeypatch) -> Non
     ],
 )
 def test_ranks_of_a_cluster_that_cannot_be_are_refused_in_one_line(
-    gaug, no_training, tmp_path: Path, arguments: list[str], message: str
+    gaug, no_training, monkeypatch, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
+    monkeypatch.setenv("GAUG_MAX_MEMORY", "")  # where an option puts the limit
     result = gaug("fit", "karate", "--out", tmp_path / "model", *arguments)
     assert result.code == 2
     assert message in result.err

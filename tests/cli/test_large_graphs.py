@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+import torch
 
 from gaug.runs.store import Store, checkpoint_folder
 from gaug.training.checkpoint import Checkpoint
@@ -71,12 +73,8 @@ def test_a_checkpoint_is_beside_the_store_and_gone_when_the_run_is_recorded(
     assert list(checkpoint_folder(str(store)).iterdir()) == []
 
 
-def test_the_same_command_goes_on_after_an_interruption(
-    gaug, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    command = (*TRAIN, "--set", "epochs=20", "--checkpoint-minutes", "0", "--json", "--store")
-    whole = json.loads(gaug(*command, tmp_path / "whole.sqlite").out)
-    store = tmp_path / "interrupted.sqlite"
+@contextmanager
+def interrupted_in_epoch_12() -> Iterator[None]:
     tell = Trainer._tell
 
     def interrupt(trainer: Trainer, stage: object, epoch: float, *others: object) -> None:
@@ -84,8 +82,18 @@ def test_the_same_command_goes_on_after_an_interruption(
             raise KeyboardInterrupt
         tell(trainer, stage, epoch, *others)  # type: ignore[arg-type]
 
-    with monkeypatch.context() as patched:
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Trainer, "_tell", interrupt)
+        yield
+
+
+def test_the_same_command_goes_on_after_an_interruption(
+    gaug, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    command = (*TRAIN, "--set", "epochs=20", "--checkpoint-minutes", "0", "--json", "--store")
+    whole = json.loads(gaug(*command, tmp_path / "whole.sqlite").out)
+    store = tmp_path / "interrupted.sqlite"
+    with interrupted_in_epoch_12():
         assert gaug(*command, store).code == 130
     began: list[int] = []
     resumed = Trainer._resumed
@@ -103,3 +111,24 @@ def test_the_same_command_goes_on_after_an_interruption(
     assert found["test_mean"] == whole["test_mean"]
     with closing(Store(str(store))) as opened:
         assert len(opened.all()) == 1
+
+
+@pytest.mark.parametrize("command", ["train", "fit"])
+@pytest.mark.parametrize("usable", [True, False])
+def test_only_a_checkpoint_that_was_loaded_is_announced(
+    gaug, tmp_path: Path, command: str, usable: bool
+):
+    whole = TRAIN if command == "train" else ("fit", *TRAIN[1:-2], "--out", tmp_path / "model")
+    arguments = (*whole, "--set", "epochs=20", "--checkpoint-minutes", "0")
+    with interrupted_in_epoch_12():
+        assert gaug(*arguments).code == 130
+    (file,) = tmp_path.glob("*.checkpoints/*")
+    if not usable:
+        saved = torch.load(file, weights_only=True)
+        saved["made_for"][1] = "0.1"
+        torch.save(saved, file)
+    result = gaug(*arguments)
+    assert result.code == 0
+    assert result.err.count("goes on from its checkpoint of 20") == usable
+    assert ("belongs to another run or another version of PyTorch" in result.err) != usable
+    assert not file.exists()

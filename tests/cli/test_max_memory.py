@@ -72,6 +72,34 @@ def test_the_limit_of_the_environment_counts_and_the_option_goes_first(
     assert os.environ["GAUG_MAX_MEMORY"] == str(10**12)
 
 
+@pytest.mark.parametrize("command", ["train", "search", "reproduce"])
+def test_a_limit_of_this_machine_is_refused_for_runs_on_a_cluster(
+    gaug: Callable[..., Any], no_training: None, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    what = "figure1" if command == "reproduce" else "karate"
+    result = gaug(command, what, "--cluster", "head:6379", "--max-memory", "900MB")
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err == (
+        "gaug: --max-memory limits this machine, and runs on a cluster go by the memory of its"
+        " machines, got 900MB and the cluster head:6379. Leave it out, or limit the machines: ray"
+        " start --memory BYTES.\n"
+    )
+    monkeypatch.setenv("GAUG_CLUSTER", "head:6379")
+    assert gaug(command, what, "--max-memory", "900MB").err == result.err
+    set_max_memory("900MB")  # in the environment it may be for other commands
+    assert "limits this machine" not in gaug(command, what, "--cluster", ":no", "--quiet").err
+
+
+def test_a_limit_counts_for_what_is_done_here_before_a_ranking_on_a_cluster(
+    gaug: Callable[..., Any], tmp_path: Path
+) -> None:
+    where = ("--out", tmp_path / "better", "--cluster", "head:6379")
+    result = gaug("augment", "karate", *where, "--max-memory", "100MB", "--quiet")
+    assert result.code == 2
+    assert result.err.startswith("gaug: Ranking all pairs needs about ")
+
+
 def test_fewer_workers_are_told_in_one_line(
     karate: RunMemory, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,7 @@ PROBABILITIES = (2e-6, 1e-4, 0.003, 0.2, 0.5, 0.6, 0.97, 0.999)
 @pytest.fixture(params=["eager", "fused"])
 def form(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "fused":
-        pytest.importorskip("numba")
+        pytest.importorskip("numba", reason="needs numba: pip install 'gaug[fast]'")
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "eager":
             patch.setattr(tile_work, "_compiled", lambda: None)

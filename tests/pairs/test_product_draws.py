@@ -22,7 +22,7 @@ NUM_NODES = 14
 @pytest.fixture(params=["eager", "fused"])
 def form(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "fused":
-        pytest.importorskip("numba")
+        pytest.importorskip("numba", reason="needs numba: pip install 'gaug[fast]'")
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "eager":
             patch.setattr(tile_work, "_compiled", lambda: None)
@@ -71,7 +71,7 @@ def test_pairs_are_drawn_independently(form: str) -> None:
 
 @pytest.mark.parametrize("scale", [0.02, 0.7, 1.0])
 def test_the_forms_draw_the_same_pairs(scale: float) -> None:
-    pytest.importorskip("numba")
+    pytest.importorskip("numba", reason="needs numba: pip install 'gaug[fast]'")
     z, edges = embeddings(300, 7), some_edges(300)
     for seed in range(20):
         fused = draw_pairs(z, scale, seed, edges)

@@ -22,7 +22,7 @@ from gaug.pairs.tile_work import find_hits, multiply_by_slopes, softplus_to_sigm
 def form(request: pytest.FixtureRequest) -> Iterator[str]:
     """Each test runs with both forms."""
     if request.param == "fused":
-        pytest.importorskip("numba")
+        pytest.importorskip("numba", reason="needs numba: pip install 'gaug[fast]'")
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "eager":
             patch.setattr(tile_work, "_compiled", lambda: None)

@@ -282,10 +282,11 @@ def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPat
         ray_connection.connect("auto")
 
 
+@pytest.mark.cluster
 def test_another_version_of_python_there_is_told_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ray = pytest.importorskip("ray", reason="needs Ray: pip install 'gaug[cluster]'")
+    import ray
 
     def refuse(**options: Any) -> None:
         raise RuntimeError("Version mismatch: The cluster was started with:\n    Python: 3.9.1\n")

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,7 @@ def test_a_lost_rank_is_told_and_the_same_call_goes_on_to_the_weights_of_ranks_w
     ) as lost:
         fit()
     assert "\n" not in str(lost.value)
+    assert time.time() - (tmp_path / "mark").stat().st_mtime < 60  # since it was killed
     copy = shutil.copy(file, tmp_path / "copy")
     seen.clear()
     found = fit()

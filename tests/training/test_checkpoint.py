@@ -282,6 +282,26 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_run(task: Task, tmp_path: 
     assert list(tmp_path.iterdir()) == [file]
 
 
+@pytest.mark.parametrize("room", [1_000, 50_000, 300_000])
+def test_a_disk_that_is_full_midway_is_told_in_the_words_of_the_system(
+    tmp_path: Path, room: int
+) -> None:
+    """PyTorch says of a write that fails after the first that a position is unexpected."""
+    resource = pytest.importorskip("resource", reason="limits of other systems are set otherwise")
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint", "me")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        checkpoint.save({str(place): torch.zeros(10_000) for place in range(8)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert checkpoint.problem == (
+        f"No checkpoint could be written to {tmp_path} ([Errno 27] File too large), so an"
+        " interruption would have started this run over."
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
 def test_a_disk_that_was_full_for_a_while_is_forgotten(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "run.checkpoint", "me")

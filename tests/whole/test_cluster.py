@@ -165,6 +165,22 @@ def test_ctrl_c_keeps_what_is_finished_and_ends_what_was_begun(
     wait_until(lambda: {run.pid for run in run_processes()} <= before)
 
 
+def test_a_caller_that_is_no_part_of_the_cluster_has_the_same_records(
+    cluster: Any, client_port: int, tmp_path: Path
+) -> None:
+    train = ("train", "karate", "--runs", "3", "--method", "gaug-m", "--set", "predictor=ra")
+    train = (*train, "--set", "epochs=5", *SPLIT)
+    here, there = tmp_path / "here.sqlite", tmp_path / "there.sqlite"
+    outside = ("--cluster", f"ray://127.0.0.1:{client_port}")
+    for arguments in (command(*train, store=here), [*command(*train, store=there), *outside]):
+        done = subprocess.run(
+            arguments, cwd=ROOT, env=WITHOUT_DATA, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert records(there) == records(here)
+    assert records(there).total() == 3
+
+
 def test_json_is_all_there_is_on_standard_output_and_ray_says_nothing(
     cluster: Any, tmp_path: Path
 ) -> None:

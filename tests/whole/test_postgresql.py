@@ -16,7 +16,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-pytest.importorskip("psycopg", reason="needs psycopg, the driver of PostgreSQL")
+pytestmark = pytest.mark.postgresql
 
 
 def _programs() -> Path | None:
@@ -33,7 +33,7 @@ def _as_somebody() -> list[str]:
     try:
         pwd.getpwnam("postgres")
     except KeyError:
-        pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+        pytest.skip("needs a user postgres: PostgreSQL does not run as root")
     return ["runuser", "-u", "postgres", "--"]
 
 
@@ -42,7 +42,7 @@ def database() -> Iterator[str]:
     """The URL of an empty database on a server of its own."""
     programs = _programs()
     if programs is None:
-        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+        pytest.skip("needs PostgreSQL: apt-get install postgresql")
     prefix = _as_somebody()
     # Not below pytest's folder, which only its owner may enter.
     folder = Path(tempfile.mkdtemp(prefix="gaug-postgresql-"))

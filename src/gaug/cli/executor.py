@@ -67,6 +67,21 @@ def check_workers(workers: int | None) -> None:
         raise ConfigError(f"workers must be at least 1, got {workers}.")
 
 
+def check_limit(max_memory: str | None, cluster: str | None) -> None:
+    """Raise if a limit of this machine is given for runs that are done on others.
+
+    Args:
+        max_memory: The limit on the command line. That of the environment may be for others.
+        cluster: Address of a Ray cluster, if any.
+    """
+    if max_memory is not None and cluster is not None:
+        raise ConfigError(
+            "--max-memory limits this machine, and runs on a cluster go by the memory of its"
+            f" machines, got {max_memory} and the cluster {cluster}. Leave it out, or limit the"
+            " machines: ray start --memory BYTES."
+        )
+
+
 def sensible_workers(workers: int | None, runs: int) -> int:
     """The given number; by default one process per core, with at least four runs each.
 

@@ -109,6 +109,7 @@ def fit(
     from gaug.classifier.files import DESCRIPTION, PAGE, check_target
     from gaug.cli.graphs import read_graph
     from gaug.cli.progress import run_progress
+    from gaug.cli.resumption import Resumption
     from gaug.cli.writing import this_command, write_text, writing
     from gaug.errors import DataError
     from gaug.memory import Room
@@ -168,7 +169,7 @@ def fit(
         where: dict[str, Any] = {"cluster": cluster, "ranks": processes, "device": device}
         train = functools.partial(fit_on_cluster, estimator, **where)
         device = "cpu"  # here, where it only predicts
-    options.tell_checkpoints({"This fit": saving}, quiet=quiet)
+    resumption = Resumption("This fit", saving.path, quiet=quiet)
     begun = time.perf_counter()
     with (
         warnings_as_lines(),
@@ -177,6 +178,8 @@ def fit(
         data = nodes_of.apply(loaded.data).to(device)
 
         def tell(now: Progress) -> None:
+            if now.resumed:
+                resumption.tell()
             move.note(now.note)
             move(now.epochs)
 

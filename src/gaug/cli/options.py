@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from gaug.runs.checkpoints import Checkpoints
     from gaug.runs.graphs import PlacedPlan
     from gaug.runs.plan import Plan
-    from gaug.training.checkpoint import Checkpoint
 
 
 class _State:
@@ -198,22 +196,6 @@ def tell_placed(placed: PlacedPlan, *, quiet: bool) -> None:
     """Report on standard error what was decided by the memory at hand."""
     if placed.note is not None and not quiet:
         print(f"gaug: {placed.note}", file=sys.stderr)
-
-
-def tell_checkpoints(saved: Mapping[str, Checkpoint], *, quiet: bool) -> None:
-    """Report on standard error what goes on from a checkpoint.
-
-    Args:
-        saved: The checkpoints by what they belong to.
-        quiet: Whether to report nothing.
-    """
-    for what, checkpoint in saved.items():
-        if checkpoint.path.exists() and not quiet:
-            when = datetime.fromtimestamp(checkpoint.path.stat().st_mtime)
-            print(
-                f"gaug: {what} goes on from its checkpoint of {when:%Y-%m-%d %H:%M}.",
-                file=sys.stderr,
-            )
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaug.cli import options
-from gaug.cli.executor import Cluster, check_workers, open_executor
+from gaug.cli.executor import Cluster, check_limit, check_workers, open_executor
 from gaug.cli.writing import this_command
 from gaug.data.source import GraphSource
 from gaug.drawing.suffixes import FORMAT_OF_SUFFIX, PICTURE_SUFFIXES, RECORD_SUFFIX
@@ -85,6 +85,7 @@ def reproduce(
     over 30 seconds get 10 runs; a failed cell is marked in the table.
     """
     check_workers(workers)
+    check_limit(max_memory, cluster)
     if trial_runs < 1:
         raise ConfigError(f"trial_runs must be at least 1, got {trial_runs}.")
     if time_budget is not None and not 0 < time_budget < math.inf:

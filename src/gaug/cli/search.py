@@ -13,7 +13,7 @@ from rich.console import Console
 
 from gaug.cli import options, own_files
 from gaug.cli.choosing import AUTO, draw_choice
-from gaug.cli.executor import Cluster, check_workers, open_executor
+from gaug.cli.executor import Cluster, check_limit, check_workers, open_executor
 from gaug.cli.writing import check_picture, this_command, writing
 from gaug.errors import ConfigError, TrainingError
 
@@ -97,6 +97,7 @@ def search(
 
     options.check_runs(runs)
     check_workers(workers)
+    check_limit(max_memory, cluster)
     if method == AUTO:
         raise no_settings(method)
     if picture is not None:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from gaug.cli import choosing, options, own_files
-from gaug.cli.executor import Cluster, check_workers, open_executor
+from gaug.cli.executor import Cluster, check_limit, check_workers, open_executor
 from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def train(
     """
     options.check_runs(runs)
     check_workers(workers)
+    check_limit(max_memory, cluster)
     options.check_checkpoint_minutes(checkpoint_minutes)
     if cluster is not None and checkpoint_minutes is not None:
         raise ConfigError("Runs on a cluster have no checkpoints: leave --checkpoint-minutes out.")
@@ -81,6 +82,7 @@ def train(
         device=device,
     )
     from gaug.cli.progress import run_progress
+    from gaug.cli.resumption import tell_runs
     from gaug.runs.execute import execute
     from gaug.runs.graphs import Graphs
     from gaug.runs.store import Store
@@ -125,7 +127,7 @@ def train(
             saved = {
                 f"Run {run + 1}": saving.of(placed.identity(run), history) for run in range(runs)
             }
-            options.tell_checkpoints(saved, quiet=quiet or cluster is not None)
+            tell_runs(saved, quiet=quiet or cluster is not None)
             with run_progress(f"{loaded.name}, {plan}", runs, quiet=quiet) as move:
 
                 def tell(done: float) -> None:

@@ -81,8 +81,9 @@ class Checkpoint:
             self._unwritten = None
         except (OSError, RuntimeError) as error:
             self._unwritten = (
-                f"No checkpoint could be written to {self.path.parent} ({reason_of(error)}), so an"
-                " interruption would have started this run over."
+                f"No checkpoint could be written to {self.path.parent}"
+                f" ({_reason_of_system(error)}), so an interruption would have started this run"
+                " over."
             )
             with contextlib.suppress(OSError):
                 draft.unlink()
@@ -121,3 +122,11 @@ class Checkpoint:
 
     def _refuse(self, why: str) -> None:
         self._refused = f"The checkpoint {self.path} {why}, so this run started from the beginning."
+
+
+def _reason_of_system(error: BaseException) -> str:
+    """What the system says of a failed write, which PyTorch covers by an error of its own."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, OSError):
+        found = found.__context__
+    return reason_of(found or error)

@@ -306,7 +306,8 @@ class Trainer:
         note = f"{kind}epoch {math.ceil(epoch):,}/{stage.epochs:,}, {words}"
         if not math.isnan(score):
             note += f", validation {score:.1f}"
-        self.on_progress(Progress(self.own_epochs + self.epochs + epoch, note))
+        done = self.own_epochs + self.epochs + epoch
+        self.on_progress(Progress(done, note, resumed=self.earlier_seconds > 0))
 
     def _state_tensors(self) -> Iterator[Tensor]:
         """What a round begins with, of the classifier and of the method."""
