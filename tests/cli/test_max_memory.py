@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,11 @@ from typing import Any
 import pytest
 
 from gaug.cli.executor import workers_that_fit
+from gaug.cli.memory_words import tell_memory
+from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.memory import held_memory, max_memory, set_max_memory
 from gaug.methods.run_memory import RunMemory
+from gaug.pairs.blocks import usual_block
 from gaug.runs.graphs import Graphs
 from gaug.runs.memory import plan_memory, worker_memory
 from gaug.runs.plan import Plan
@@ -114,11 +118,68 @@ def test_fewer_workers_are_told_in_one_line(
     assert capsys.readouterr().err == ""
 
 
-def test_workers_that_fit_are_as_many_as_asked_and_not_told(
+def test_under_a_limit_one_line_says_what_was_picked_and_without_one_nothing(
     karate: RunMemory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = Plan.of("karate", split="stratified")
-    set_max_memory(held_memory() + karate.prepare + 3 * worker_memory(karate))
     assert workers_that_fit(2, [plan], Graphs(), quiet=False) == 2
     assert capsys.readouterr().err == ""
+    set_max_memory(held_memory() + karate.prepare + 3 * worker_memory(karate))
+    assert workers_that_fit(2, [plan], Graphs(), quiet=False) == 2
+    assert re.fullmatch(
+        r"gaug: 2 workers: a worker takes about \d+ MB and [\d.,]+ .B may be used"
+        r" \(--max-memory\)\.\n",
+        capsys.readouterr().err,
+    )
     assert max_memory() is not None
+
+
+def test_batch_size_and_engine_are_told_in_one_line(gaug: Callable[..., Any]) -> None:
+    settings = ("--set", "pretrain_predictor_epochs=1", "--set", "pretrain_classifier_epochs=1")
+    chosen = ("--method", "gaug-o", "--set", "batch_size=auto", *settings)
+    result = gaug("train", "karate", *SHORT, *chosen, "--runs", 1, "--max-memory", "1TB")
+    (line,) = (line for line in result.err.splitlines() if "takes about" in line)
+    assert line.startswith("gaug: batch_size=auto trains on the whole graph: a run takes about ")
+    assert line.endswith(" engine=auto is blocked, by the number of nodes and the settings.")
+
+
+def test_a_fit_tells_it_too(gaug: Callable[..., Any], tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    result = gaug("fit", "karate", "--out", out, "--set", "epochs=2", "--max-memory", "1TB")
+    assert "gaug: 1 worker: a run takes about " in result.err
+    assert result.err.count("takes about") == 1
+
+
+def test_smaller_blocks_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=100_000, degree=1.0, num_features=16))
+    settings = {"predictor": "gae", "hidden": 4}
+    plan, graphs = Plan.of(data, method="gaug-m", settings=settings), Graphs()
+    least, usual = plan_memory(graphs.place(plan)).least, usual_block(100_000)
+    for free in (least + 50_000_000, 10 * GB):
+        set_max_memory(held_memory() + free)
+        tell_memory([plan], graphs)
+        found = re.search(
+            rf"All pairs are ranked by about ([\d,]+) at a time instead of {usual:,}: an eighth",
+            capsys.readouterr().err,
+        )
+        assert (found is None) == (free == 10 * GB)
+        assert found is None or int(found[1].replace(",", "")) < usual
+
+
+def test_where_no_batch_fits_only_the_refusal_is_told(gaug: Callable[..., Any]) -> None:
+    batches = ("--set", "batch_size=auto", "--set", "fanout=2")
+    result = gaug("train", "karate", *SHORT, *batches, "--max-memory", "100MB", "--runs", 8)
+    assert result.err.startswith("gaug: No batch_size fits: ")
+    assert result.err.count("\n") == 1
+
+
+def test_drawn_graphs_that_may_not_fit_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=9000, num_classes=3, num_features=16))
+    plan, graphs = Plan.of(data, method="gaug-o", settings={"alpha": 1.0}), Graphs()
+    memory = plan_memory(graphs.place(plan))
+    for free, told in ((memory.least + 50_000_000, True), (memory.peak + 50_000_000, False)):
+        set_max_memory(held_memory() + free)
+        tell_memory([plan], graphs)
+        found = capsys.readouterr().err
+        assert ("The graphs that GAug-O draws may not fit" in found) == told
+        assert found.count("\n") == 1

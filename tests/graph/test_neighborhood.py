@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -160,6 +163,33 @@ def test_the_work_does_not_grow_with_the_rest_of_the_graph() -> None:
         neighborhood.induced(crow, col, nodes, place)  # type: ignore[arg-type]
         seen.append(col.read)
     assert seen[0] == seen[1] > 0
+
+
+@pytest.mark.parametrize("form", [neighborhood, compiled_neighborhood])
+def test_nodes_elsewhere_are_neither_looked_at_nor_reset(
+    form: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Marks at all of them survive a search that finds the same as without them."""
+    rest = drawn(1000, 6.0, 1).pairs + 100
+    graph = Adjacency.of_pairs(torch.cat([drawn(100, 6.0, 0).pairs, rest], dim=1), 1100)
+    used: list[np.ndarray] = []
+
+    def reached(*given: Any) -> np.ndarray:
+        used.append(given[-1])
+        found: np.ndarray = form.reached(*given)
+        return found
+
+    watched = SimpleNamespace(reached=reached, induced=form.induced)
+    monkeypatch.setattr(neighborhood, "compiled_form", lambda _: watched)
+    neighborhoods, seeds = Neighborhoods(graph), torch.tensor([4])
+    first = neighborhoods.around(seeds, 2)
+    used[0][100:] = 7
+    second = neighborhoods.around(seeds, 2)
+    assert used[1] is used[0]
+    assert set(used[0][:100].tolist()) == {OUTSIDE}
+    assert set(used[0][100:].tolist()) == {7}
+    assert torch.equal(first.nodes, second.nodes)
+    assert torch.equal(first.adjacency.edge_index, second.adjacency.edge_index)
 
 
 class _Counting:

@@ -297,6 +297,20 @@ def test_a_refusal_tells_which_batches_fit_or_how_wide_a_model() -> None:
         check_run(batched, Room(fitting))
 
 
+def test_a_refusal_offers_a_fanout_where_whole_neighborhoods_do_not_fit() -> None:
+    large = planted_graph(SyntheticConfig(num_nodes=20_000, degree=40.0))
+    whole, few = placed_on(large, hidden=512), placed_on(large, hidden=512, batch_size=16)
+    sampled = plan_memory(placed_on(large, hidden=512, batch_size=16, fanout=10)).least
+    assert sampled * 1.2 < min(plan_memory(placed).least for placed in (whole, few))
+    tight = Room(int(sampled * 1.2))
+    with pytest.raises(
+        ConfigError, match=r"batch_size=(\d+) with fanout=10 would fit\.$"
+    ) as refusal:
+        check_run(whole, tight)
+    size = int(str(refusal.value).rpartition("batch_size=")[2].split()[0])
+    check_run(placed_on(large, hidden=512, batch_size=size, fanout=10), tight)
+
+
 def test_an_automatic_batch_size_is_the_whole_graph_where_it_fits_and_else_what_does() -> None:
     large = planted_graph(SyntheticConfig(num_nodes=20_000))
     plan = Plan.of(large, settings={"hidden": 512, "batch_size": "auto", "fanout": 5})

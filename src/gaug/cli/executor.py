@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gaug.cli.memory_words import tell_memory
 from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def open_executor(
     from gaug.runs.executors import cluster_executor, local_executor
 
     if cluster is not None:
+        tell_memory(list(plans), graphs, workers=None, quiet=quiet)
         return cluster_executor(cluster, workers)
     sensible = sensible_workers(workers, runs)
     return local_executor(workers_that_fit(sensible, plans, graphs, quiet=quiet))
@@ -96,22 +97,10 @@ def sensible_workers(workers: int | None, runs: int) -> int:
 
 
 def workers_that_fit(workers: int, plans: Iterable[Plan], graphs: Graphs, *, quiet: bool) -> int:
-    """As many of the workers as fit into memory; reports on standard error if fewer do."""
-    from gaug.memory import Room, size_text
-    from gaug.runs.memory import fitting_workers, largest_run, worker_memory
+    """As many of the workers as fit into memory; what memory decides is told in one line."""
+    from gaug.runs.memory import fitting_workers
 
-    if workers == 1:
-        return 1
     plans = list(plans)
     fitting = fitting_workers(workers, plans, graphs)
-    largest, room = largest_run(plans, graphs), Room.left()
-    # What does not fit at all is refused in its own words.
-    if fitting < workers and not quiet and largest.least <= room.free:
-        each = worker_memory(largest)
-        source = "are free" if room.limit is None else "may be used (--max-memory)"
-        print(
-            f"gaug: {fitting} worker{'s' if fitting > 1 else ''} instead of {workers}: a worker"
-            f" takes about {size_text(each)} and {size_text(room.free)} {source}.",
-            file=sys.stderr,
-        )
+    tell_memory(plans, graphs, workers=fitting, wanted=workers, quiet=quiet)
     return fitting

@@ -18,6 +18,7 @@ from rich.console import Console
 
 from gaug.cli import choosing, options, own_files, ranks
 from gaug.cli.executor import Cluster
+from gaug.cli.memory_words import tell_memory
 from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def fit(
                 choosing.choice_text(comparison), markup=False
             )
     placed = graphs.place(plan)
-    options.tell_placed(placed, quiet=quiet)
+    tell_memory([plan], graphs, workers=1 if processes is None else None, quiet=quiet)
     if processes is None:
         check_run(placed, Room.left())
     plan = placed.plan

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gaug.data.loaded import LoadedGraph
     from gaug.data.source import GraphSource
     from gaug.runs.checkpoints import Checkpoints
-    from gaug.runs.graphs import PlacedPlan
     from gaug.runs.plan import Plan
 
 
@@ -190,12 +189,6 @@ def tell_split(loaded: LoadedGraph, split: splits.Split, *, quiet: bool) -> None
             f" (split {split.name}).",
             file=sys.stderr,
         )
-
-
-def tell_placed(placed: PlacedPlan, *, quiet: bool) -> None:
-    """Report on standard error what was decided by the memory at hand."""
-    if placed.note is not None and not quiet:
-        print(f"gaug: {placed.note}", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from gaug.cli import choosing, options, own_files
 from gaug.cli.executor import Cluster, check_limit, check_workers, open_executor
+from gaug.cli.memory_words import tell_memory
 from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ def train(
                         choosing.choice_text(comparison), markup=False
                     )
             placed = graphs.place(plan)
-            options.tell_placed(placed, quiet=quiet)
+            if method == choosing.AUTO:
+                tell_memory([plan], graphs, workers=None, quiet=quiet)
             saving = options.checkpoints(opened.checkpoint_folder, checkpoint_minutes)
             saved = {
                 f"Run {run + 1}": saving.of(placed.identity(run), history) for run in range(runs)

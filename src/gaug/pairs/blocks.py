@@ -19,8 +19,13 @@ _BYTES_PER_SCORE = 48
 
 def default_block(num_nodes: int) -> int:
     """Number of scores to compute at a time: a few rows, fewer if memory is short."""
-    wanted = max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
-    return max(1, min(wanted, free_memory() // (_SHARE_OF_FREE * _BYTES_PER_SCORE)))
+    fitting = free_memory() // (_SHARE_OF_FREE * _BYTES_PER_SCORE)
+    return max(1, min(usual_block(num_nodes), fitting))
+
+
+def usual_block(num_nodes: int) -> int:
+    """That number where memory is plenty."""
+    return max(_BLOCK_ELEMENTS, _BLOCK_ROWS * num_nodes)
 
 
 def row_blocks(num_nodes: int, block_elements: int, rows: range) -> Iterator[range]:

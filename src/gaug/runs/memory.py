@@ -18,6 +18,8 @@ from gaug.runs.resolving import automatic_batching
 from gaug.runs.worker_processes import WORKER_BYTES
 
 _LEAST_HIDDEN = 8
+# Neighbors to follow where batches with all of them do not fit.
+_FANOUT = 10
 
 
 def plan_memory(placed: PlacedPlan) -> RunMemory:
@@ -45,11 +47,14 @@ def check_run(placed: PlacedPlan, room: Room | None) -> None:
 
 def _remedy(placed: PlacedPlan, room: Room) -> str:
     """Mini-batches or the widest model that fits, if either does."""
-    spec = placed.plan.model
-    if placed.plan.training.batch_size is None:
+    spec, training = placed.plan.model, placed.plan.training
+    for fanout in (None, _FANOUT) if training.batch_size is None else ():
+        batched = dataclasses.replace(training, batch_size="auto", fanout=fanout)
         with contextlib.suppress(ConfigError):
-            found = automatic_batching(placed.plan, placed.task, room)
-            return f"batch_size={found.training.batch_size} would fit."
+            plan = dataclasses.replace(placed.plan, training=batched)
+            size = automatic_batching(plan, placed.task, room).training.batch_size
+            given = "" if fanout is None else f" with fanout={fanout}"
+            return f"batch_size={size}{given} would fit."
     fewer = _fewer_drawn(placed, room)
     if fewer is not None:
         return f"max_sampled_edges={fewer} would fit."

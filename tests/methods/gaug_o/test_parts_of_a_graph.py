@@ -5,14 +5,18 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from gaug.graph.adjacency import Adjacency
 from gaug.graph.neighborhood import Neighborhoods
 from gaug.methods.gaug_o.config import GAugOConfig
 from gaug.methods.gaug_o.learned_edges import LearnedEdges
+from gaug.methods.gaug_o.run import GAugORun
 from gaug.models.calling import apply_model
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
+from gaug.training.batch import Batch
+from gaug.training.hooks import Round, Visible
 
 # A path of seven nodes.
 PATH = Adjacency.of_pairs(torch.stack([torch.arange(6), torch.arange(1, 7)]), 7)
@@ -69,3 +73,34 @@ def test_a_part_that_is_the_whole_graph_has_no_border() -> None:
     whole = Neighborhoods(PATH).around(torch.tensor([3]), hops=3).adjacency
     sample = LearnedEdges.of(GAugOConfig(alpha=0.4), torch.ones(7, 1), whole).sample(0)
     assert sample.outside is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_edge_loss_of_a_part_is_that_of_its_own_edges(engine: str) -> None:
+    """By hand: nodes 1 to 5 of the path, of which 1 and 5 have two neighbors in the whole graph."""
+    torch.manual_seed(0)
+    x, adjacency = torch.rand(7, 4), part()
+    visible = Visible(x, PATH, torch.zeros(7, dtype=torch.long), torch.tensor([3]), 2)
+    config = GAugOConfig(engine=engine, beta=3.0, pretrain_classifier_epochs=0)
+    run = GAugORun(visible, torch.Generator().manual_seed(0), config, edge_bytes=96)
+    batch = Batch(x[1:6], adjacency, torch.tensor([2]), torch.zeros(1), nodes=torch.arange(1, 6))
+    target = torch.eye(5) + dense_of(adjacency)
+    normalized = target / 3  # each node has two neighbors, and itself
+    z = (normalized @ normalized @ x[1:6] @ run.encoder.first @ run.encoder.mean).relu()
+    share = target.mean()  # 13 of 25
+    expected = functional.binary_cross_entropy_with_logits(
+        z @ z.t(), target, pos_weight=(1 - share) / share
+    ) / (2 * (1 - share))
+    alone = run.next_round(None)
+    assert alone is not None
+    assert alone.method_alone
+    for current, weight in ((alone, 1.0), (Round(PATH, epochs=5), 3.0)):
+        run.training_graph(current, batch, 1)
+        torch.testing.assert_close(run.extra_loss(), weight * expected)
+        assert run.log()["edge_loss"] == pytest.approx(float(expected.detach()), rel=1e-5)
+
+
+def dense_of(adjacency: Adjacency) -> Tensor:
+    dense = torch.zeros(adjacency.num_nodes, adjacency.num_nodes)
+    dense[adjacency.pattern.row, adjacency.pattern.col] = 1
+    return dense

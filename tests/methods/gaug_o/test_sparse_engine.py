@@ -21,6 +21,7 @@ from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.errors import ConfigError
 from gaug.graph.adjacency import Adjacency
+from gaug.methods.gaug_o import learned_edges
 from gaug.methods.gaug_o.config import GAugOConfig, resolved_engine
 from gaug.methods.gaug_o.drawn_pairs import edge_products
 from gaug.methods.gaug_o.edge_distribution import EdgeDistribution
@@ -28,9 +29,14 @@ from gaug.methods.gaug_o.edge_sampler import EdgeSampler
 from gaug.methods.gaug_o.edge_sampling import sample_blocked, sample_sparse
 from gaug.methods.gaug_o.learned_edges import LearnedEdges
 from gaug.methods.gaug_o.method import GAugO
-from gaug.methods.gaug_o.sampled_adjacency import SampledAdjacency
+from gaug.methods.gaug_o.sampled_adjacency import DenseSample, SampledAdjacency
 from gaug.methods.gaug_o.sampling_cap import score_sums
+from gaug.models.calling import apply_model
+from gaug.models.config import GATConfig
+from gaug.models.spec import ModelSpec
 from gaug.pairs import tile_work
+from gaug.runs.execute import execute
+from gaug.runs.plan import Plan
 from tests.methods.gaug_o.test_memory import Largest
 
 NUM_NODES = 12
@@ -227,6 +233,44 @@ def test_where_edges_are_listed_the_gradient_is_that_of_the_sampled_edges() -> N
     assert True in reached
 
 
+def averaged_sample(
+    z: Tensor, graph: Adjacency, distribution: EdgeDistribution, drawn: Tensor
+) -> DenseSample:
+    """A given sample as a dense matrix whose edges carry the mean gradient of all noise with it."""
+    p = distribution.of_all(z, graph.pattern)
+    levels = (torch.arange(1000, dtype=torch.float64) + 0.5) / 1000
+    # Noise below the probability, which is what joins a pair.
+    parts = [distribution.relaxed(p, level * p.detach()) for level in levels]
+    relaxed = torch.where(drawn > 0, torch.stack(parts).mean(dim=0), 0.0)
+    upper = (drawn + relaxed - relaxed.detach()).triu(1)
+    return DenseSample(upper + upper.t())
+
+
+@pytest.mark.parametrize(("alpha", "temperature"), [(0.7, 1.0), (1.0, 0.5), (0.3, 1.7)])
+def test_the_gradient_of_a_gat_is_that_of_the_relaxed_edges_of_a_dense_sample(
+    alpha: float, temperature: float
+) -> None:
+    """Averaged over the noise by a sum of 1,000 terms, to a thousandth of the largest entry."""
+    z, graph = embeddings(NUM_NODES) * 0.8, random_graph(NUM_NODES)
+    distribution = EdgeDistribution(alpha, temperature)
+    torch.manual_seed(0)
+    gat = ModelSpec.of(GATConfig(hidden=4, heads=2)).build(3, 2).double().eval()
+    x, reached = torch.randn(NUM_NODES, 3, dtype=torch.float64), 0
+    for seed in range(5):
+        leaf, other = z.clone().requires_grad_(), z.clone().requires_grad_()
+        sample = sample_sparse(leaf, graph, distribution, seed)
+        dense = averaged_sample(other, graph, distribution, dense_of(sample))
+        outs = [apply_model(gat, x, drawn) for drawn in (sample, dense)]
+        torch.testing.assert_close(*outs)
+        ours, expected = (
+            torch.autograd.grad(out.square().sum(), of)[0]
+            for out, of in zip(outs, (leaf, other), strict=True)
+        )
+        assert float((ours - expected).abs().max()) <= 1e-3 * float(expected.abs().max())
+        reached += bool(expected.any())
+    assert reached > 2  # in the others, nothing was drawn
+
+
 @pytest.mark.parametrize("value", [0.0, math.nan])
 def test_embeddings_of_zeros_or_of_no_numbers_add_no_pair(value: float) -> None:
     z = torch.full((10, 3), value, requires_grad=True)
@@ -338,6 +382,30 @@ def test_the_engine_follows_the_size_of_the_graph_unless_it_is_given() -> None:
     assert auto.resolved(10_001) == GAugOConfig(engine="sparse")
     for engine in ("blocked", "sparse", "dense"):
         assert resolved_engine(GAugOConfig(engine=engine), 10**6) == engine
+
+
+@pytest.mark.parametrize(
+    ("num_nodes", "settings", "engine"),
+    [(120, {}, "blocked"), (120, {"engine": "sparse"}, "sparse"), (10_001, {}, "sparse")],
+)
+def test_a_record_says_which_engine_ran(
+    num_nodes: int, settings: dict[str, Any], engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where that was left to gaug; the engines themselves say that they were called."""
+    drew = set()
+    for name in ("blocked", "sparse"):
+        draw = getattr(learned_edges, f"sample_{name}")
+
+        def watched(*given: Any, name: str = name, draw: Any = draw, **named: Any) -> Any:
+            drew.add(name)
+            return draw(*given, **named)
+
+        monkeypatch.setattr(learned_edges, f"sample_{name}", watched)
+    short = {**SHORT, "epochs": 1, "hidden": 8, "alpha": 0.01, **settings}
+    plan = Plan.of(graph_to_learn(num_nodes), method="gaug-o", settings=short)
+    (record,) = execute(plan, runs=1)
+    assert record.config["method"]["engine"] == engine
+    assert drew == {engine}
 
 
 @pytest.mark.parametrize(
