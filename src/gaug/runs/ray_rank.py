@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +20,8 @@ from gaug.classifier.graph_info import GraphInfo
 from gaug.graph.mapped_graph import MappedGraph
 from gaug.methods.method import Method
 from gaug.runs.object_store import unpack
+from gaug.runs.throttle import Throttle
 from gaug.training.progress import Progress
-
-# A message costs a little time on both sides.
-_SECONDS_BETWEEN_MESSAGES = 0.5
 
 
 @dataclass(frozen=True)
@@ -85,14 +82,13 @@ class _Teller:
         self._news = news
         self._file = file
         self._sent = self._version()
-        self._last = float("-inf")
+        self._throttle = Throttle()
 
     def __call__(self, now: Progress) -> None:
         if self._version() != self._sent:
             self._sent = self._version()
             self._news.put(("checkpoint", self._file.read_bytes()))
-        if time.monotonic() - self._last >= _SECONDS_BETWEEN_MESSAGES:
-            self._last = time.monotonic()
+        if self._throttle.passes():
             self._news.put(("progress", now))
 
     def _version(self) -> tuple[int, int] | None:
