@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-import re
 import shutil
 import signal
+import subprocess
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import torch
 import torch.distributed as dist
@@ -21,8 +25,8 @@ from gaug import load_graph
 from gaug.errors import ConfigError, TrainingError
 from gaug.methods.dropedge.method import DropEdge
 from gaug.runs.executor import Executor
-from gaug.runs.ray_training import failure_of, fit_on_cluster
-from gaug.training.ranks import RankLostError
+from gaug.runs.ray_training import fit_on_cluster
+from gaug.training.progress import Progress
 from tests.training.together import together
 
 
@@ -119,32 +123,60 @@ def test_ranks_for_which_there_is_no_room_or_no_batch_are_refused(
         fit_on_cluster(method(tmp_path), club(), **options)
 
 
-class OfRayError(Exception):
-    """A lost process, as Ray tells it."""
-
-    __module__ = "ray.train"
-
-
-class OfRanksError(Exception):
-    """What Ray Train raises for its ranks."""
-
-    def __init__(self, **failures: Exception) -> None:
-        self.worker_failures = {int(rank[1:]): failure for rank, failure in failures.items()}
-
-
-@pytest.mark.parametrize(
-    ("error", "kind", "words"),
-    [
-        (OfRanksError(r0=RankLostError("it"), r1=ConfigError("own")), ConfigError, "^own$"),
-        (OfRanksError(r0=OfRayError(), r1=ZeroDivisionError("own")), ZeroDivisionError, "^own$"),
-        (OfRanksError(r1=ImportError("gaug 2 there")), ConfigError, "lacks .* gaug 2 there"),
-        (OfRanksError(r0=RankLostError("it"), r2=OfRayError()), TrainingError, r"lost \(rank 2\)"),
-        (OfRanksError(r0=RankLostError("it")), TrainingError, r"lost \(rank 0\)"),
-    ],
-)
-def test_what_a_rank_raised_itself_comes_before_the_loss_of_others(
-    error: Exception, kind: type[Exception], words: str
+def test_a_drained_machine_ends_the_training_although_there_is_another(
+    on_cluster: Executor, cluster: Any, tmp_path: Path
 ) -> None:
-    found = failure_of(error)
-    assert type(found) is kind
-    assert re.search(words, str(found))
+    machine = next(iter(cluster.worker_nodes))
+    seen: list[float] = [0]
+    drained: list[subprocess.Popen[bytes]] = []
+
+    def drain(now: Progress) -> None:
+        assert now.epochs >= seen[-1], "it was started again"
+        seen.append(now.epochs)
+        if now.epochs > 0 and not drained:
+            whose = ("--address", cluster.address, "--node-id", machine.node_id)
+            why = ("--reason", "DRAIN_NODE_REASON_PREEMPTION", "--reason-message", "it is wanted")
+            command = (sys.executable, "-m", "ray.scripts.scripts", "drain-node", *whose, *why)
+            cluster.add_node(num_cpus=1, object_store_memory=100_000_000, include_dashboard=False)
+            drained.append(subprocess.Popen([*command, "--deadline-remaining-seconds", "1"]))
+
+    try:
+        with pytest.raises(TrainingError, match=r"^The machine of rank \d was drained.*goes on"):
+            fit_on_cluster(
+                DropEdge(epochs=1_000_000, batch_size=7),
+                club(),
+                cluster=cluster.address,
+                ranks=2,
+                on_progress=drain,
+                checkpoint=tmp_path / "fit.checkpoint",
+                checkpoint_seconds=0,
+            )
+    finally:
+        for process in drained:
+            process.wait()
+        cluster.remove_node(machine)
+
+
+def test_ranks_that_always_die_while_they_start_are_not_started_again_for_ever(
+    on_cluster: Executor, cluster: Any, tmp_path: Path
+) -> None:
+    killed: set[int] = set()
+    ended = threading.Event()
+
+    def kill_ranks() -> None:
+        while not ended.wait(0.1) and len(killed) < 6:
+            for process in psutil.Process().children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    if "TrainWorker" in process.name() and process.pid not in killed:
+                        process.kill()
+                        killed.add(process.pid)
+
+    killer = threading.Thread(target=kill_ranks)
+    killer.start()
+    try:
+        with pytest.raises(TrainingError, match="could not start the processes"):
+            fit_on_cluster(DropEdge(epochs=1), club(), cluster=cluster.address, ranks=1)
+    finally:
+        ended.set()
+        killer.join()
+    assert len(killed) == 3

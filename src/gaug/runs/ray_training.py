@@ -15,17 +15,22 @@ from torch_geometric.data import Data
 from gaug.classifier.base import NodeClassifier
 from gaug.classifier.graph_info import GraphInfo
 from gaug.data.folders import written_atomically
-from gaug.errors import ConfigError, GaugError, TrainingError, reason_of
+from gaug.errors import ConfigError, reason_of
 from gaug.graph.mapped_graph import MappedGraph
 from gaug.methods.method import K, Method
 from gaug.runs.ray_calls import cancel, cause_of, checked, machines, pack, versions_here
 from gaug.runs.ray_connection import connect
+from gaug.runs.ray_failures import failure_of, lost
 from gaug.training.checkpoint import SECONDS_BETWEEN
 from gaug.training.progress import OnProgress, Progress
-from gaug.training.ranks import RankLostError
 
 if TYPE_CHECKING:
     from gaug.runs.ray_rank import RankWork
+
+# How often ranks are started again if one is lost before any of them trains.
+_STARTED_AGAIN = 2
+# How long each start may wait for CPUs that others use.
+_SECONDS_FOR_ROOM = 24 * 60 * 60
 
 
 def fit_on_cluster(
@@ -136,9 +141,9 @@ def _trained(
                     _keep(item, file)
         ray.get(training)
     except RayTaskError as error:
-        raise failure_of(cause_of(error)) from error
+        raise failure_of(cause_of(error), file) from error
     except RayError as error:
-        raise _lost(reason_of(error)) from error
+        raise lost(reason_of(error), file) from error
     finally:
         cancel([training])
     return made
@@ -162,13 +167,24 @@ def _lead() -> Callable[..., None]:
     """
 
     def lead(run: Callable[..., None], sent: Any, ranks: int, each: dict[str, float]) -> None:
+        import dataclasses
         import os
         import tempfile
 
         os.environ["RAY_TRAIN_V2_ENABLED"] = "1"
+        # After a minute without room, Ray Train would count a failed start.
+        os.environ.setdefault("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", str(_SECONDS_FOR_ROOM))
         from ray import train
         from ray.train.torch import TorchConfig, TorchTrainer
 
+        # Two of these are without limit by default. Older versions lack the last.
+        retries: dict[str, Any] = {
+            "max_failures": 0,
+            "controller_failure_limit": _STARTED_AGAIN,
+            "max_preemption_failures": 0,
+        }
+        known = {field.name for field in dataclasses.fields(train.FailureConfig)}
+        failures = train.FailureConfig(**{name: retries[name] for name in retries.keys() & known})
         with tempfile.TemporaryDirectory(prefix="gaug-") as scratch:
             TorchTrainer(
                 lambda: run(*sent),
@@ -180,39 +196,7 @@ def _lead() -> Callable[..., None]:
                     resources_per_worker=each,
                     placement_strategy="SPREAD",
                 ),
-                run_config=train.RunConfig(storage_path=scratch),
+                run_config=train.RunConfig(storage_path=scratch, failure_config=failures),
             ).fit()
 
     return lead
-
-
-def failure_of(error: Exception) -> Exception:
-    """What to raise for what Ray Train raised: what a rank raised itself comes first.
-
-    Args:
-        error: With what each rank failed of, as ``worker_failures``, or what kept them from
-            starting, as ``controller_failure``.
-    """
-    started = getattr(error, "controller_failure", None)
-    if started is not None:
-        return TrainingError(f"Ray Train could not start the processes: {reason_of(started)}.")
-    failures = getattr(error, "worker_failures", None)
-    if failures is None:
-        return error
-    lost = []
-    for rank, failure in sorted(failures.items()):
-        own = getattr(failure, "_base_exc", failure)  # wrapped by older versions
-        if type(own).__module__.partition(".")[0] == "ray":
-            lost.append(rank)
-        elif not isinstance(own, RankLostError):
-            if isinstance(own, GaugError):
-                own.told = False
-            return cause_of(own)
-    return _lost(f"rank {', '.join(map(str, lost or failures))}")
-
-
-def _lost(which: str) -> TrainingError:
-    return TrainingError(
-        f"A process of this training or its machine was lost ({which}). Its memory may have run"
-        " out. Start it again: it goes on from the last checkpoint."
-    )
