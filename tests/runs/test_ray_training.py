@@ -93,13 +93,14 @@ def test_a_lost_rank_is_told_and_the_same_call_goes_on_to_the_weights_of_ranks_w
         fit()
     assert "\n" not in str(lost.value)
     copy = shutil.copy(file, tmp_path / "copy")
+    (tmp_path / "fit.1234567.draft").touch()  # of a caller that was killed while it wrote
     seen.clear()
     found = fit()
     assert min(now for now in seen if now) > 2
     assert found.summary.epochs == 8
     for name, weight in expected.items():
         assert torch.equal(weights(found)[name], weight)
-    assert not file.exists()
+    assert list(tmp_path.glob("fit.*")) == []
     seen.clear()  # one process without Ray goes on from it, too
     fit.args[0].fit(club(), checkpoint=copy, on_progress=fit.keywords["on_progress"])
     assert min(seen) > 2
@@ -121,6 +122,40 @@ def test_ranks_for_which_there_is_no_room_or_no_batch_are_refused(
     options = {"cluster": cluster.address, "ranks": 2, **changes}
     with pytest.raises(ConfigError, match=words):
         fit_on_cluster(method(tmp_path), club(), **options)
+
+
+class Unreadable(nn.Module):
+    """A layer that one process cannot read."""
+
+    def __init__(self, in_features: int, num_classes: int, *, process: int) -> None:
+        super().__init__()
+        self.layer = GCNConv(in_features, num_classes)
+        self.process = process
+
+    def forward(self, x: Any, edge_index: Any, edge_weight: Any = None) -> Tensor:
+        return torch.as_tensor(self.layer(x, edge_index, edge_weight))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if os.getpid() == state["process"]:
+            raise ZeroDivisionError
+        super().__setstate__(state)
+
+
+def test_the_checkpoint_is_kept_until_the_classifier_is_read(
+    on_cluster: Executor, cluster: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "fit.checkpoint"
+    model = functools.partial(Unreadable, process=os.getpid())
+    with pytest.raises(ZeroDivisionError):
+        fit_on_cluster(
+            DropEdge(model=model, epochs=2),
+            club(),
+            cluster=cluster.address,
+            ranks=1,
+            checkpoint=file,
+            checkpoint_seconds=0,
+        )
+    assert file.exists()
 
 
 def test_a_drained_machine_ends_the_training_although_there_is_another(

@@ -14,14 +14,13 @@ from torch_geometric.data import Data
 
 from gaug.classifier.base import NodeClassifier
 from gaug.classifier.graph_info import GraphInfo
-from gaug.data.folders import written_atomically
 from gaug.errors import ConfigError, reason_of
 from gaug.graph.mapped_graph import MappedGraph
 from gaug.methods.method import K, Method
 from gaug.runs.ray_calls import cancel, cause_of, checked, machines, pack, versions_here
 from gaug.runs.ray_connection import connect
 from gaug.runs.ray_failures import failure_of, lost
-from gaug.training.checkpoint import SECONDS_BETWEEN
+from gaug.training.checkpoint import SECONDS_BETWEEN, remove_checkpoint, write_checkpoint
 from gaug.training.progress import OnProgress, Progress
 
 if TYPE_CHECKING:
@@ -90,9 +89,9 @@ def fit_on_cluster(
     finally:
         if connected_here:
             ray.shutdown()
-    if file is not None:
-        file.unlink(missing_ok=True)
     classifier: NodeClassifier = torch.load(io.BytesIO(made), "cpu", weights_only=False)
+    if file is not None:
+        remove_checkpoint(file)
     if classifier.summary.warning:
         warnings.warn(classifier.summary.warning, stacklevel=2)
     return cast("K", classifier)
@@ -151,8 +150,7 @@ def _trained(
 
 def _keep(checkpoint: bytes, file: Path) -> None:
     try:
-        with written_atomically(file) as draft:
-            draft.write_bytes(checkpoint)
+        write_checkpoint(file, lambda out: out.write(checkpoint))
     except OSError as error:  # costs the checkpoint, not the training
         warnings.warn(
             f"No checkpoint could be written to {file.parent} ({reason_of(error)}).", stacklevel=2
