@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,45 @@ def test_ranks_for_which_there_is_no_room_or_no_batch_are_refused(
     options = {"cluster": cluster.address, "ranks": 2, **changes}
     with pytest.raises(ConfigError, match=words):
         fit_on_cluster(method(tmp_path), club(), **options)
+
+
+class Stuffed(nn.Module):
+    """A layer on whose machine there is no space for checkpoints of the fit with a mark."""
+
+    def __init__(self, in_features: int, num_classes: int, *, mark: bytes) -> None:
+        super().__init__()
+        self.layer = GCNConv(in_features, num_classes)
+        for file in Path(tempfile.gettempdir()).glob("gaug-*/fit.checkpoint"):
+            draft = file.with_name(f"fit.{os.getpid()}.draft")
+            if file.read_bytes() == mark and not draft.is_symlink():
+                draft.symlink_to("/dev/full")
+
+    def forward(self, x: Any, edge_index: Any, edge_weight: Any = None) -> Tensor:
+        return torch.as_tensor(self.layer(x, edge_index, edge_weight))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_a_checkpoint_that_cannot_be_used_is_told_by_its_place(
+    on_cluster: Executor, cluster: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "fit.checkpoint"
+    mark = os.fsencode(tmp_path)
+    file.write_bytes(mark)
+    model = functools.partial(Stuffed, mark=mark)
+    with pytest.warns(UserWarning, match="is damaged") as told:
+        found = fit_on_cluster(
+            DropEdge(model=model, epochs=1),
+            club(),
+            cluster=cluster.address,
+            ranks=1,
+            checkpoint=file,
+            checkpoint_seconds=0,
+        )
+    words = str(told[0].message)
+    assert words == found.summary.warning
+    assert f"The checkpoint {file} is damaged" in words
+    assert f"No checkpoint could be written to {tempfile.gettempdir()} on " in words
+    assert "gaug-" not in words
 
 
 class Unreadable(nn.Module):

@@ -83,7 +83,9 @@ def fit_on_cluster(
         if file is not None and file.exists():
             begun = np.frombuffer(file.read_bytes(), np.uint8)
         seconds = None if file is None else checkpoint_seconds
-        work = RankWork(method, graph, info or GraphInfo(), threads, begun, seconds)
+        work = RankWork(
+            method, graph, info or GraphInfo(), threads, str(file or ""), begun, seconds
+        )
         tell(Progress(0, "starting on the cluster"))
         made = _trained(work, ranks, each, tell, file)
     finally:
