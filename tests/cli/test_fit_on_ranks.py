@@ -14,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from gaug.classifier.files import PAGE
 from gaug.runs.executor import Executor
 
 _FIT = (
@@ -51,6 +52,8 @@ def test_two_processes_of_a_cluster_write_the_model_of_one(
     assert result.code == 0, result.err
     assert_same(gaug, json.loads(result.out), tmp_path)
     assert list(tmp_path.glob("*.checkpoints/*")) == []
+    page = (tmp_path / "two" / PAGE).read_text(encoding="utf-8")
+    assert f"--cluster {cluster.address} --ranks 2" in page
 
 
 def assert_same(gaug: Callable[..., Any], found: dict[str, Any], tmp_path: Path) -> None:
@@ -122,6 +125,10 @@ def test_a_world_of_one_process_is_no_matter(gaug, tmp_path, monkeypatch) -> Non
             ["--cluster", "auto", "--ranks", "3", "--set", "batch_size=2"],
             "batch_size must be at least the number of processes, 3",
         ),
+        (
+            ["--cluster", "auto", "--ranks", "1", "--set", "batch_size=auto"],
+            "batch_size=auto looks at the memory of this machine",
+        ),
     ],
 )
 def test_ranks_of_a_cluster_that_cannot_be_are_refused_in_one_line(
@@ -132,6 +139,23 @@ def test_ranks_of_a_cluster_that_cannot_be_are_refused_in_one_line(
     assert result.code == 2
     assert message in result.err
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("cuda", "There is no Ray cluster at 127.0.0.1:1"),  # the next thing that is looked at
+        ("mps", "On a cluster, device must be cpu or cuda, got 'mps'."),
+    ],
+)
+def test_a_device_of_a_cluster_need_not_be_here(
+    gaug, no_training, tmp_path: Path, device: str, message: str
+) -> None:
+    pytest.importorskip("ray", reason="needs Ray: pip install 'gaug[cluster]'")
+    where = ("--cluster", "127.0.0.1:1", "--ranks", "1", "--device", device)
+    result = gaug("fit", "karate", "--out", tmp_path / "model", "--quiet", *where)
+    assert result.code == 2
+    assert message in result.err
 
 
 def test_ranks_under_torchrun_are_refused(gaug, no_training, rank: int) -> None:

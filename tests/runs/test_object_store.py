@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.runs import ray_cluster
+from gaug.runs import ray_calls, ray_cluster
 from gaug.runs.execute import execute
 from gaug.runs.executor import Executor
 from gaug.runs.plan import Plan
@@ -23,7 +23,7 @@ def test_graph_and_layout_are_stored_once_however_many_runs_there_are(
     data = planted_graph(SyntheticConfig(num_nodes=8000, degree=10.0, num_features=50, seed=runs))
     stored: list[bytes] = []
     sent: list[int] = []
-    put, pack = ray.put, ray_cluster.pack
+    put, pack = ray.put, ray_calls.pack
 
     def watched_put(content: np.ndarray, **options: Any) -> Any:
         stored.append(content.tobytes())

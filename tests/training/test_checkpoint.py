@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ from gaug.data.synthetic import SyntheticConfig, planted_graph
 from gaug.models.registry import MODELS
 from gaug.models.spec import ModelSpec
 from gaug.runs.run_job import RunJob
-from gaug.training.checkpoint import Checkpoint
+from gaug.training.checkpoint import Checkpoint, write_checkpoint
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import AugmentedRun, Visible
 from gaug.training.loop import RunResult
@@ -300,6 +300,20 @@ def test_a_disk_that_is_full_midway_is_told_in_the_words_of_the_system(
         " interruption would have started this run over."
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_of_writing_leaves_the_checkpoint_and_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "run.checkpoint"
+    file.write_bytes(b"earlier")
+
+    def interrupted(draft: BinaryIO) -> None:
+        draft.write(b"a part")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_checkpoint(file, interrupted)
+    assert file.read_bytes() == b"earlier"
+    assert list(tmp_path.iterdir()) == [file]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")

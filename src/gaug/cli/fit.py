@@ -154,7 +154,8 @@ def fit(
             Console(soft_wrap=True, highlight=False).print(
                 choosing.choice_text(comparison), markup=False
             )
-    placed = graphs.place(plan)
+    # A cluster trains on devices of its own.
+    placed = graphs.place(plan, device=None if processes is None else "cpu")
     tell_memory([plan], graphs, workers=1 if processes is None else None, quiet=quiet)
     if processes is None:
         check_run(placed, Room.left())
@@ -234,6 +235,11 @@ def _check_together(plan: Plan, method: str, processes: int) -> None:
         )
     plan.method.config.check_ranks(processes)
     plan.training.check_ranks(processes)
+    if plan.training.batch_size == "auto":  # of one process, on a cluster
+        raise ConfigError(
+            "batch_size=auto looks at the memory of this machine, and --ranks train on those of the"
+            " cluster. Set a number, or leave it out to train on the whole graph."
+        )
 
 
 def _train_along(plan: Plan, source: GraphSource, data_root: Path | None, device: str) -> None:

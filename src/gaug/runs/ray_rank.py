@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import socket
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +18,13 @@ import torch.distributed as dist
 from ray import cloudpickle
 from ray.train.torch import get_device
 
+from gaug.classifier.base import NodeClassifier
 from gaug.classifier.graph_info import GraphInfo
 from gaug.graph.mapped_graph import MappedGraph
 from gaug.methods.method import Method
 from gaug.runs.object_store import unpack
+from gaug.runs.throttle import Throttle
 from gaug.training.progress import Progress
-
-# A message costs a little time on both sides.
-_SECONDS_BETWEEN_MESSAGES = 0.5
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class RankWork:
         graph: The graph to fit it to.
         info: Names of its nodes, classes and features.
         threads: Threads of each rank.
+        file: The caller's file of the checkpoint, which is named if it cannot be used.
         checkpoint: The bytes of a checkpoint to go on from, if there is one.
         seconds: How long to train from one checkpoint to the next; None: without checkpoints.
     """
@@ -44,6 +45,7 @@ class RankWork:
     graph: MappedGraph
     info: GraphInfo
     threads: int
+    file: str
     checkpoint: np.ndarray | None
     seconds: float | None
 
@@ -72,10 +74,28 @@ def train_as_rank(packed: bytes, references: Sequence[Any], news: Any) -> None:
         classifier = work.method.fit(
             graph, info=work.info, threads=work.threads, on_progress=_Teller(news, file), **saving
         )
+    _name_files_of_caller(classifier, file, work.file)
     made = io.BytesIO()
     # PyTorch's own format, because the caller may have no GPU to read tensors of one into.
     torch.save(classifier, made, pickle_module=cloudpickle, pickle_protocol=5)
     news.put(("classifier", made.getvalue()))
+
+
+def _name_files_of_caller(classifier: NodeClassifier, file: Path, of_caller: str) -> None:
+    """Let the warning of a fit name what the caller can find, not a folder that is gone by then.
+
+    Args:
+        classifier: The result of the fit, which is changed.
+        file: The checkpoint here.
+        of_caller: The caller's file, which it is a copy of.
+    """
+    warning = classifier.summary.warning
+    if warning is None:
+        return
+    here = f"{file.parent.parent} on {socket.gethostname()}"
+    warning = warning.replace(str(file), of_caller).replace(str(file.parent), here)
+    summary = dataclasses.replace(classifier.summary, warning=warning)
+    classifier.fitted = dataclasses.replace(classifier.fitted, summary=summary)
 
 
 class _Teller:
@@ -85,14 +105,13 @@ class _Teller:
         self._news = news
         self._file = file
         self._sent = self._version()
-        self._last = float("-inf")
+        self._throttle = Throttle()
 
     def __call__(self, now: Progress) -> None:
         if self._version() != self._sent:
             self._sent = self._version()
             self._news.put(("checkpoint", self._file.read_bytes()))
-        if time.monotonic() - self._last >= _SECONDS_BETWEEN_MESSAGES:
-            self._last = time.monotonic()
+        if self._throttle.passes():
             self._news.put(("progress", now))
 
     def _version(self) -> tuple[int, int] | None:

@@ -14,18 +14,22 @@ from torch_geometric.data import Data
 
 from gaug.classifier.base import NodeClassifier
 from gaug.classifier.graph_info import GraphInfo
-from gaug.data.folders import written_atomically
-from gaug.errors import ConfigError, GaugError, TrainingError, reason_of
+from gaug.errors import ConfigError, reason_of
 from gaug.graph.mapped_graph import MappedGraph
 from gaug.methods.method import K, Method
 from gaug.runs.ray_calls import cancel, cause_of, checked, machines, pack, versions_here
-from gaug.runs.ray_connection import connect
-from gaug.training.checkpoint import SECONDS_BETWEEN
+from gaug.runs.ray_connection import connect, import_ray
+from gaug.runs.ray_failures import failure_of, lost
+from gaug.training.checkpoint import SECONDS_BETWEEN, remove_checkpoint, write_checkpoint
 from gaug.training.progress import OnProgress, Progress
-from gaug.training.ranks import RankLostError
 
 if TYPE_CHECKING:
     from gaug.runs.ray_rank import RankWork
+
+# How often ranks are started again if one is lost before any of them trains.
+_STARTED_AGAIN = 2
+# How long each start may wait for CPUs that others use.
+_SECONDS_FOR_ROOM = 24 * 60 * 60
 
 
 def fit_on_cluster(
@@ -61,33 +65,39 @@ def fit_on_cluster(
     for name, number in {"ranks": ranks, "threads": threads}.items():
         if number < 1:
             raise ConfigError(f"{name} must be at least 1, got {number}.")
+    kind = device.partition(":")[0]
+    if kind not in ("cpu", "cuda"):
+        raise ConfigError(f"On a cluster, device must be cpu or cuda, got {device!r}.")
     method.config.check_ranks(ranks)
     method.training.check_ranks(ranks)
     valid = method.valid_graph(data)
     graph = MappedGraph(**{**valid.to_dict(), "num_nodes": valid.num_nodes})
     file = None if checkpoint is None else Path(checkpoint)
-    connected_here = connect(cluster)
+    import_ray("ray.train.torch")
     import ray
 
     from gaug.runs.ray_rank import RankWork
 
+    connected_here = connect(cluster)
     tell = on_progress or (lambda now: None)
     try:
-        each = {"CPU": threads, **({"GPU": 1} if device.startswith("cuda") else {})}
+        each = {"CPU": threads, **({"GPU": 1} if kind == "cuda" else {})}
         _check_room(ranks, each)
         begun = None
         if file is not None and file.exists():
             begun = np.frombuffer(file.read_bytes(), np.uint8)
         seconds = None if file is None else checkpoint_seconds
-        work = RankWork(method, graph, info or GraphInfo(), threads, begun, seconds)
+        work = RankWork(
+            method, graph, info or GraphInfo(), threads, str(file or ""), begun, seconds
+        )
         tell(Progress(0, "starting on the cluster"))
         made = _trained(work, ranks, each, tell, file)
     finally:
         if connected_here:
             ray.shutdown()
-    if file is not None:
-        file.unlink(missing_ok=True)
     classifier: NodeClassifier = torch.load(io.BytesIO(made), "cpu", weights_only=False)
+    if file is not None:
+        remove_checkpoint(file)
     if classifier.summary.warning:
         warnings.warn(classifier.summary.warning, stacklevel=2)
     return cast("K", classifier)
@@ -136,9 +146,9 @@ def _trained(
                     _keep(item, file)
         ray.get(training)
     except RayTaskError as error:
-        raise failure_of(cause_of(error)) from error
+        raise failure_of(cause_of(error), file) from error
     except RayError as error:
-        raise _lost(reason_of(error)) from error
+        raise lost(reason_of(error), file) from error
     finally:
         cancel([training])
     return made
@@ -146,8 +156,7 @@ def _trained(
 
 def _keep(checkpoint: bytes, file: Path) -> None:
     try:
-        with written_atomically(file) as draft:
-            draft.write_bytes(checkpoint)
+        write_checkpoint(file, lambda out: out.write(checkpoint))
     except OSError as error:  # costs the checkpoint, not the training
         warnings.warn(
             f"No checkpoint could be written to {file.parent} ({reason_of(error)}).", stacklevel=2
@@ -162,13 +171,24 @@ def _lead() -> Callable[..., None]:
     """
 
     def lead(run: Callable[..., None], sent: Any, ranks: int, each: dict[str, float]) -> None:
+        import dataclasses
         import os
         import tempfile
 
         os.environ["RAY_TRAIN_V2_ENABLED"] = "1"
+        # After a minute without room, Ray Train would count a failed start.
+        os.environ.setdefault("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", str(_SECONDS_FOR_ROOM))
         from ray import train
         from ray.train.torch import TorchConfig, TorchTrainer
 
+        # Two of these are without limit by default. Older versions lack the last.
+        retries: dict[str, Any] = {
+            "max_failures": 0,
+            "controller_failure_limit": _STARTED_AGAIN,
+            "max_preemption_failures": 0,
+        }
+        known = {field.name for field in dataclasses.fields(train.FailureConfig)}
+        failures = train.FailureConfig(**{name: retries[name] for name in retries.keys() & known})
         with tempfile.TemporaryDirectory(prefix="gaug-") as scratch:
             TorchTrainer(
                 lambda: run(*sent),
@@ -180,39 +200,7 @@ def _lead() -> Callable[..., None]:
                     resources_per_worker=each,
                     placement_strategy="SPREAD",
                 ),
-                run_config=train.RunConfig(storage_path=scratch),
+                run_config=train.RunConfig(storage_path=scratch, failure_config=failures),
             ).fit()
 
     return lead
-
-
-def failure_of(error: Exception) -> Exception:
-    """What to raise for what Ray Train raised: what a rank raised itself comes first.
-
-    Args:
-        error: With what each rank failed of, as ``worker_failures``, or what kept them from
-            starting, as ``controller_failure``.
-    """
-    started = getattr(error, "controller_failure", None)
-    if started is not None:
-        return TrainingError(f"Ray Train could not start the processes: {reason_of(started)}.")
-    failures = getattr(error, "worker_failures", None)
-    if failures is None:
-        return error
-    lost = []
-    for rank, failure in sorted(failures.items()):
-        own = getattr(failure, "_base_exc", failure)  # wrapped by older versions
-        if type(own).__module__.partition(".")[0] == "ray":
-            lost.append(rank)
-        elif not isinstance(own, RankLostError):
-            if isinstance(own, GaugError):
-                own.told = False
-            return cause_of(own)
-    return _lost(f"rank {', '.join(map(str, lost or failures))}")
-
-
-def _lost(which: str) -> TrainingError:
-    return TrainingError(
-        f"A process of this training or its machine was lost ({which}). Its memory may have run"
-        " out. Start it again: it goes on from the last checkpoint."
-    )

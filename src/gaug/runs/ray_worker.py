@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,9 +11,7 @@ from gaug.errors import GaugError
 from gaug.memory import set_share
 from gaug.runs.executor import Job
 from gaug.runs.object_store import unpack
-
-# A message costs a little time on both sides.
-_SECONDS_BETWEEN_MESSAGES = 0.5
+from gaug.runs.throttle import Throttle
 
 
 @ray.remote(num_cpus=0, max_restarts=-1)
@@ -47,12 +44,10 @@ def do_job(
         board: Where to tell how far it is.
     """
     set_share(share)
-    last = float("-inf")
+    throttle = Throttle()
 
     def tell(share: float, note: str = "") -> None:
-        nonlocal last
-        if time.monotonic() - last >= _SECONDS_BETWEEN_MESSAGES:
-            last = time.monotonic()
+        if throttle.passes():
             board.tell.remote(number, share, note)
 
     try:

@@ -6,9 +6,10 @@ import contextlib
 import os
 import pickle
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 
@@ -68,16 +69,9 @@ class Checkpoint:
 
     def save(self, state: dict[str, Any]) -> None:
         """Replace the file by a new state."""
-        draft = self.path.with_suffix(f".{os.getpid()}.draft")
         marked = {"format": _FORMAT, "made_for": self._made_for, "state": state}
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            # Through a file of Python: PyTorch's own does not say that a disk is full.
-            with draft.open("wb") as file:
-                torch.save(marked, file)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self.path)
+            write_checkpoint(self.path, lambda file: torch.save(marked, file))
             self._unwritten = None
         except (OSError, RuntimeError) as error:
             self._unwritten = (
@@ -85,8 +79,6 @@ class Checkpoint:
                 f" ({_reason_of_system(error)}), so an interruption would have started this run"
                 " over."
             )
-            with contextlib.suppress(OSError):
-                draft.unlink()
         self._last = time.perf_counter()  # also after a failure: the next try comes later
 
     def load(self) -> dict[str, Any] | None:
@@ -112,9 +104,7 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Delete the file, and what processes that were killed while writing it left."""
-        with contextlib.suppress(OSError):
-            for left in (self.path, *self.path.parent.glob(f"{self.path.stem}.*.draft")):
-                left.unlink(missing_ok=True)
+        remove_checkpoint(self.path)
 
     @property
     def _made_for(self) -> list[str]:
@@ -130,3 +120,31 @@ def _reason_of_system(error: BaseException) -> str:
     while found is not None and not isinstance(found, OSError):
         found = found.__context__
     return reason_of(found or error)
+
+
+def write_checkpoint(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Replace a checkpoint in one step, or raise and leave it as it was.
+
+    Args:
+        path: The file.
+        write: Writes the content.
+    """
+    draft = path.with_suffix(f".{os.getpid()}.draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Through a file of Python: PyTorch's own does not say that a disk is full.
+        with draft.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def remove_checkpoint(path: Path) -> None:
+    """Delete a checkpoint, and what processes that were killed while writing it left."""
+    with contextlib.suppress(OSError):
+        for left in (path, *path.parent.glob(f"{path.stem}.*.draft")):
+            left.unlink(missing_ok=True)
