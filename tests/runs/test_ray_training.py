@@ -125,6 +125,16 @@ def test_ranks_for_which_there_is_no_room_or_no_batch_are_refused(
         fit_on_cluster(method(tmp_path), club(), **options)
 
 
+def test_ray_without_what_trains_is_told_before_a_cluster_is_looked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("ray", reason="needs Ray: pip install 'gaug[cluster]'")
+    monkeypatch.delitem(sys.modules, "gaug.runs.ray_rank", raising=False)
+    monkeypatch.setitem(sys.modules, "ray.train.torch", None)
+    with pytest.raises(ConfigError, match=r"pip install 'gaug\[cluster\]'"):
+        fit_on_cluster(method(tmp_path), club(), cluster="127.0.0.1:1", ranks=2)
+
+
 class Stuffed(nn.Module):
     """A layer on whose machine there is no space for checkpoints of the fit with a mark."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import importlib
 import logging
 import os
 import socket
@@ -24,6 +24,27 @@ _CLIENT = "ray://"
 _CLIENT_PORT, _PORT = 10001, 6379
 
 
+def import_ray(*parts: str) -> None:
+    """Import Ray, with what it reads from the environment when it is imported.
+
+    Args:
+        parts: Modules of it that need more than Ray itself, which are imported, too.
+
+    Raises:
+        ConfigError: If something is not installed.
+    """
+    for name, value in _DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    try:
+        for module in ("ray", *parts):
+            importlib.import_module(module)
+    except ImportError as error:
+        raise ConfigError(
+            f"A cluster needs Ray ({reason_of(error)}). Install it with: pip install"
+            " 'gaug[cluster]'."
+        ) from error
+
+
 def connect(address: str) -> bool:
     """Connect to a cluster, unless this process is connected with one already.
 
@@ -37,10 +58,7 @@ def connect(address: str) -> bool:
     Raises:
         ConfigError: If there is none, or one of another version.
     """
-    if importlib.util.find_spec("ray") is None:
-        raise ConfigError("A cluster needs Ray. Install it with: pip install 'gaug[cluster]'.")
-    for name, value in _DEFAULTS.items():
-        os.environ.setdefault(name, value)
+    import_ray()
     import ray
 
     if ray.is_initialized():

@@ -18,7 +18,7 @@ from gaug.errors import ConfigError, reason_of
 from gaug.graph.mapped_graph import MappedGraph
 from gaug.methods.method import K, Method
 from gaug.runs.ray_calls import cancel, cause_of, checked, machines, pack, versions_here
-from gaug.runs.ray_connection import connect
+from gaug.runs.ray_connection import connect, import_ray
 from gaug.runs.ray_failures import failure_of, lost
 from gaug.training.checkpoint import SECONDS_BETWEEN, remove_checkpoint, write_checkpoint
 from gaug.training.progress import OnProgress, Progress
@@ -70,11 +70,12 @@ def fit_on_cluster(
     valid = method.valid_graph(data)
     graph = MappedGraph(**{**valid.to_dict(), "num_nodes": valid.num_nodes})
     file = None if checkpoint is None else Path(checkpoint)
-    connected_here = connect(cluster)
+    import_ray("ray.train.torch")
     import ray
 
     from gaug.runs.ray_rank import RankWork
 
+    connected_here = connect(cluster)
     tell = on_progress or (lambda now: None)
     try:
         each = {"CPU": threads, **({"GPU": 1} if device.startswith("cuda") else {})}
