@@ -14,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from gaug.classifier.files import PAGE
 from gaug.runs.executor import Executor
 
 _FIT = (
@@ -51,6 +52,8 @@ def test_two_processes_of_a_cluster_write_the_model_of_one(
     assert result.code == 0, result.err
     assert_same(gaug, json.loads(result.out), tmp_path)
     assert list(tmp_path.glob("*.checkpoints/*")) == []
+    page = (tmp_path / "two" / PAGE).read_text(encoding="utf-8")
+    assert f"--cluster {cluster.address} --ranks 2" in page
 
 
 def assert_same(gaug: Callable[..., Any], found: dict[str, Any], tmp_path: Path) -> None:

@@ -30,6 +30,15 @@ def test_the_command_is_told_without_what_does_not_change_the_result(
     assert this_command(page=page) == command
 
 
+@pytest.mark.parametrize("ranks", [("--ranks", "2"), ("--ranks=2",), ()])
+def test_a_cluster_is_told_with_the_ranks_that_need_one(
+    monkeypatch: pytest.MonkeyPatch, ranks: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["gaug", "fit", "cora", "--cluster", "auto", *ranks])
+    kept = ["--cluster", "auto", *ranks] if ranks else []
+    assert this_command(page=True) == " ".join(["gaug", "fit", "cora", *kept])
+
+
 @pytest.mark.parametrize(
     ("error", "reason"),
     [

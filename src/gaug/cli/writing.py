@@ -29,9 +29,12 @@ def this_command(*, page: bool = False) -> str:
     Args:
         page: Whether it made a page: where to, and within which time, is then kept.
     """
-    left_out = _WITH_VALUE if page else (*_WITH_VALUE, *_OF_A_PAGE)
+    left_out = {*_WITH_VALUE, *(() if page else _OF_A_PAGE)}
+    typed = sys.argv[1:]
+    if "--ranks" in (argument.partition("=")[0] for argument in typed):
+        left_out.remove("--cluster")  # the one is refused without the other
     kept: list[str] = []
-    arguments = iter(sys.argv[1:])
+    arguments = iter(typed)
     for argument in arguments:
         if argument in left_out:
             next(arguments, None)
