@@ -125,6 +125,10 @@ def test_a_world_of_one_process_is_no_matter(gaug, tmp_path, monkeypatch) -> Non
             ["--cluster", "auto", "--ranks", "3", "--set", "batch_size=2"],
             "batch_size must be at least the number of processes, 3",
         ),
+        (
+            ["--cluster", "auto", "--ranks", "1", "--set", "batch_size=auto"],
+            "batch_size=auto looks at the memory of this machine",
+        ),
     ],
 )
 def test_ranks_of_a_cluster_that_cannot_be_are_refused_in_one_line(

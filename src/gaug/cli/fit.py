@@ -230,6 +230,11 @@ def _check_together(plan: Plan, method: str, processes: int) -> None:
         )
     plan.method.config.check_ranks(processes)
     plan.training.check_ranks(processes)
+    if plan.training.batch_size == "auto":  # of one process, on a cluster
+        raise ConfigError(
+            "batch_size=auto looks at the memory of this machine, and --ranks train on those of the"
+            " cluster. Set a number, or leave it out to train on the whole graph."
+        )
 
 
 def _train_along(plan: Plan, source: GraphSource, data_root: Path | None, device: str) -> None:
