@@ -140,6 +140,22 @@ def test_ranks_of_a_cluster_that_cannot_be_are_refused_in_one_line(
     assert result.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("cuda", "room for 0 processes with 1 CPU and 1 GPU each"),  # there, not here
+        ("mps", "On a cluster, device must be cpu or cuda, got 'mps'."),
+    ],
+)
+def test_a_device_of_a_cluster_need_not_be_here(
+    gaug, on_cluster: Executor, cluster: Any, tmp_path: Path, device: str, message: str
+) -> None:
+    where = ("--cluster", cluster.address, "--ranks", "1", "--device", device)
+    result = gaug("fit", "karate", "--out", tmp_path / "model", "--quiet", *where)
+    assert result.code == 2
+    assert message in result.err
+
+
 def test_ranks_under_torchrun_are_refused(gaug, no_training, rank: int) -> None:
     result = gaug("fit", "karate", "--out", "m", "--cluster", "auto", "--ranks", "2")
     assert result.code == 2

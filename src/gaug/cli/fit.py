@@ -152,7 +152,8 @@ def fit(
             Console(soft_wrap=True, highlight=False).print(
                 choosing.choice_text(comparison), markup=False
             )
-    placed = graphs.place(plan)
+    # A cluster trains on devices of its own.
+    placed = graphs.place(plan, device=None if processes is None else "cpu")
     options.tell_placed(placed, quiet=quiet)
     if processes is None:
         check_run(placed, Room.left())

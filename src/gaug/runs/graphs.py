@@ -44,7 +44,7 @@ class PlacedPlan:
         loaded: Its graph.
         graph_hash: Fingerprint of the graph.
         split: The training, validation and test nodes.
-        task: The graph with its split, laid out, on its device.
+        task: The graph with its split, laid out on a device.
         user_code: Fingerprint of user-defined code, if there is any.
         note: What was decided by the memory at hand, and why, if anything was.
     """
@@ -124,15 +124,21 @@ class Graphs:
         key = (id(loaded.data), kind, plan.split_config)
         return self._splits.get(key, lambda: split_graph(loaded, kind, plan.split_config), loaded)
 
-    def place(self, plan: Plan) -> PlacedPlan:
-        """A plan with its graph, split and laid out."""
-        check_device(plan.device)
+    def place(self, plan: Plan, device: str | None = None) -> PlacedPlan:
+        """A plan with its graph, split and laid out.
+
+        Args:
+            plan: The plan.
+            device: Where to lay the graph out; by default where the plan computes.
+        """
+        device = device or plan.device
+        check_device(device)
         loaded, split = self.load(plan), self.split(plan)
         data = loaded.data
         digest = self._hashes.get(id(data), lambda: graph_hash(data), data)
         task = self._tasks.get(
-            (id(data), split.hash, plan.device),
-            lambda: Task.of(split.apply(data)).to(plan.device),
+            (id(data), split.hash, device),
+            lambda: Task.of(split.apply(data)).to(device),
             data,
         )
         plan, note = self._resolve(plan, task)
