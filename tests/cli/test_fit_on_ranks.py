@@ -144,15 +144,14 @@ def test_ranks_of_a_cluster_that_cannot_be_are_refused_in_one_line(
 @pytest.mark.parametrize(
     ("device", "message"),
     [
-        ("cuda", "There is no Ray cluster at 127.0.0.1:1"),  # the next thing that is looked at
+        ("cuda", "room for 0 processes with 1 CPU and 1 GPU each"),  # there, not here
         ("mps", "On a cluster, device must be cpu or cuda, got 'mps'."),
     ],
 )
 def test_a_device_of_a_cluster_need_not_be_here(
-    gaug, no_training, tmp_path: Path, device: str, message: str
+    gaug, on_cluster: Executor, cluster: Any, tmp_path: Path, device: str, message: str
 ) -> None:
-    pytest.importorskip("ray", reason="needs Ray: pip install 'gaug[cluster]'")
-    where = ("--cluster", "127.0.0.1:1", "--ranks", "1", "--device", device)
+    where = ("--cluster", cluster.address, "--ranks", "1", "--device", device)
     result = gaug("fit", "karate", "--out", tmp_path / "model", "--quiet", *where)
     assert result.code == 2
     assert message in result.err

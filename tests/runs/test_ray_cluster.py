@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import shutil
 import socket
+import sys
 import threading
 import time
 from collections import OrderedDict
@@ -277,7 +277,7 @@ def test_what_is_stored_there_cannot_be_written_to(on_cluster: Executor) -> None
 
 
 def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ConfigError, match=r"pip install 'gaug\[cluster\]'"):
         ray_connection.connect("auto")
 
