@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -136,3 +139,45 @@ def test_parts_have_each_row_once_and_about_as_many_pairs(
 def test_pairs_before_a_row_are_counted_on_and_above_the_diagonal(nodes: int) -> None:
     for row in range(nodes + 1):
         assert pairs_before(row, nodes) == int(torch.ones(nodes, nodes).triu()[:row].sum())
+
+
+_MEASURED = """
+import ctypes, json, sys
+import psutil, torch
+from gaug.pairs.inner_product import InnerProductScores
+from gaug.pairs.parts import Part
+from gaug.runs.cost import measured
+degree, count, rows, per_node = map(int, sys.argv[1:])
+nodes = 20_000
+scores = InnerProductScores(torch.randn(nodes, 16, generator=torch.Generator().manual_seed(0)))
+first = torch.arange(nodes - degree).repeat_interleave(degree)
+edges = torch.stack([first, first + torch.arange(1, degree + 1).repeat(nodes - degree)])
+least = Part(scores, edges[:, :1], nodes, 1, range(100), bool(per_node))
+part = Part(scores, edges, nodes, count, range(rows), bool(per_node))
+peaks = []
+for one in (least, part):
+    ctypes.CDLL(None).malloc_trim(0)
+    held = psutil.Process().memory_info().rss
+    with measured() as cost:
+        one(lambda share: None)
+    peaks.append(cost.peak_memory_mb * 1e6 - held)
+print(json.dumps([*peaks, part.memory, part.memory - least.memory]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a part is measured on Linux only")
+@pytest.mark.parametrize(
+    ("degree", "count", "rows", "per_node"),
+    [(100, 10, 100, 0), (1, 1_000_000, 2000, 0), (100, 1, 100, 1), (1, 500, 1000, 1)],
+    ids=["edges", "pairs", "edges where nodes offer", "offers"],
+)
+def test_a_part_takes_no_more_than_its_estimate_and_not_much_less(
+    degree: int, count: int, rows: int, per_node: int
+) -> None:
+    """Also for what depends on edges and pairs, which is small beside what is fixed."""
+    numbers = [str(number) for number in (degree, count, rows, per_node)]
+    command = [sys.executable, "-c", _MEASURED, *numbers]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    least, taken, whole, variable = json.loads(found.stdout)
+    assert taken <= whole
+    assert taken - least <= variable <= 4 * (taken - least)

@@ -45,6 +45,7 @@ from gaug.seeding import seeded
 from gaug.training.batch import Batch
 from gaug.training.batches import MiniBatches
 from gaug.training.hooks import Visible
+from gaug.training.metrics import micro_f1
 from gaug.training.ranks import PeerRanks, Ranks, ranks_here
 from gaug.training.run import PreparedRuns
 from gaug.training.shared_graph import shared_graph
@@ -118,6 +119,7 @@ def told(work: Callable[[], object]) -> str:
 
 def work_of_two(rank: int, folder: Path) -> dict[str, Any]:
     gcn = GCNConfig(hidden=8, dropout=0.0)
+    validations = validations_of(NoAugmentation(model=gcn, **_LOOP))
     with ranks_here() as ranks:
         shared = shared_graph(graph() if rank == 0 else None, ranks)
         files = mapped_files()
@@ -130,6 +132,7 @@ def work_of_two(rank: int, folder: Path) -> dict[str, Any]:
         "of one copy": fitted(NoAugmentation(model=gcn, **_LOOP), shared),
         "files": files,
         "gradients": together_gradients,
+        "validations": validations,
         "errors": {
             "whole graph": told(lambda: NoAugmentation().fit(graph())),
             "small": told(lambda: NoAugmentation(batch_size=1).fit(graph())),
@@ -139,6 +142,21 @@ def work_of_two(rank: int, folder: Path) -> dict[str, Any]:
             "first": told(lambda: fit_of_a_method_that_only_the_first_refuses()),
         },
     }
+
+
+def validations_of(method: NoAugmentation) -> int:
+    """How often this rank validates while all fit together."""
+    count = 0
+
+    def counted(logits: Tensor, labels: Tensor) -> float:
+        nonlocal count
+        count += 1
+        return micro_f1(logits, labels)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gaug.training.trainer.micro_f1", counted)
+        fitted(method)
+    return count
 
 
 @dataclass(frozen=True)
@@ -234,6 +252,10 @@ def test_all_ranks_have_the_same_classifier(two: list[dict[str, Any]], name: str
     for weight, copy in zip(first["weights"].values(), other["weights"].values(), strict=True):
         assert torch.equal(weight, copy)
     assert first["facts"] == other["facts"]
+
+
+def test_each_epoch_is_validated_once_by_the_first_rank(two: list[dict[str, Any]]) -> None:
+    assert [of_rank["validations"] for of_rank in two] == [_LOOP["epochs"], 0]
 
 
 def test_three_ranks_go_through_a_last_batch_of_one_node(tmp_path: Path) -> None:

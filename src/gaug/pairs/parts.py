@@ -30,9 +30,9 @@ PAIRS_IN_PART = 1 << 30
 # Parts of a ranking at most: each costs a little to send.
 _MOST_PARTS = 4096
 
-# Bytes of a part beyond its block, which takes no more than is free: per edge, and per pair that it
-# looks for.
-_FIXED, _EDGE, _PAIR = 400_000_000, 50, 100
+# Bytes of a part beyond its block, which takes no more than is free: per edge and direction that it
+# knows, and per pair that it looks for.
+_FIXED, _EDGE, _PAIR = 400_000_000, 55, 100
 
 
 class Gatherer(Protocol):
@@ -76,8 +76,8 @@ class Part:
     @property
     def memory(self) -> int:
         """Bytes that it takes, about."""
-        found = self.count * (len(self.rows) if self.per_node else 1)
-        return _FIXED + _EDGE * self.edges.size(1) + _PAIR * found
+        directions, offering = (2, len(self.rows)) if self.per_node else (1, 1)
+        return _FIXED + _EDGE * directions * self.edges.size(1) + _PAIR * self.count * offering
 
     def __call__(self, tell: OnShare) -> tuple[np.ndarray, ...]:
         """What is found: scores and keys of pairs, and first the round of each if nodes offer."""
