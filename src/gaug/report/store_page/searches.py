@@ -145,7 +145,7 @@ def read_searches(store: Store) -> list[Search]:
         own.sort(key=lambda trial: int(trial.user_attrs["index"]))
         search = study.user_attrs.get(FINALISTS_OF)
         if search is not None:
-            finalists.setdefault(search, own)  # the newest: those of most trials
+            finalists.setdefault(search, own)  # the newest
         elif own:
             importances = setting_importances(own)
             again = finalists.get(study.study_name, [])
