@@ -14,6 +14,14 @@ pytestmark = pytest.mark.cluster
 SPLIT = ("--split", "stratified")
 
 
+@pytest.fixture(autouse=True)
+def _not_connected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a command begins, also in a process that other tests have connected with a cluster."""
+    import ray
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+
+
 @pytest.fixture(scope="module")
 def nowhere() -> str:
     """An address where nothing listens."""

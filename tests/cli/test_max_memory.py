@@ -92,7 +92,8 @@ def test_a_limit_of_this_machine_is_refused_for_runs_on_a_cluster(
     monkeypatch.setenv("GAUG_CLUSTER", "head:6379")
     assert gaug(command, what, "--max-memory", "900MB").err == result.err
     set_max_memory("900MB")  # in the environment it may be for other commands
-    assert "limits this machine" not in gaug(command, what, "--cluster", ":no", "--quiet").err
+    wrong = ("--format" if command == "reproduce" else "--model", "nonsense")
+    assert "'nonsense'" in gaug(command, what, "--cluster", "head:6379", *wrong).err
 
 
 def test_a_limit_counts_for_what_is_done_here_before_a_ranking_on_a_cluster(

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from gaug.data.synthetic import SyntheticConfig, planted_graph
-from gaug.runs import ray_calls, ray_cluster
 from gaug.runs.execute import execute
 from gaug.runs.executor import Executor
 from gaug.runs.plan import Plan
+from gaug.runs.ray_calls import pack
 
 
 @pytest.mark.parametrize("runs", [1, 6])
@@ -23,7 +23,7 @@ def test_graph_and_layout_are_stored_once_however_many_runs_there_are(
     data = planted_graph(SyntheticConfig(num_nodes=8000, degree=10.0, num_features=50, seed=runs))
     stored: list[bytes] = []
     sent: list[int] = []
-    put, pack = ray.put, ray_calls.pack
+    put = ray.put
 
     def watched_put(content: np.ndarray, **options: Any) -> Any:
         stored.append(content.tobytes())
@@ -36,7 +36,7 @@ def test_graph_and_layout_are_stored_once_however_many_runs_there_are(
         return packed, references
 
     monkeypatch.setattr(ray, "put", watched_put)
-    monkeypatch.setattr(ray_cluster, "pack", watched_pack)
+    monkeypatch.setattr("gaug.runs.ray_cluster.pack", watched_pack)
     plan = Plan.of(data, method="dropedge", split="stratified", settings={"epochs": 2})
     assert len(execute(plan, runs=runs, executor=on_cluster)) == runs
     assert len(sent) == runs

@@ -168,8 +168,8 @@ def test_ctrl_c_keeps_what_is_finished_and_ends_what_was_begun(
 def test_a_caller_that_is_no_part_of_the_cluster_has_the_same_records(
     cluster: Any, client_port: int, tmp_path: Path
 ) -> None:
-    method = ("--method", "gaug-m", "--set", "predictor=ra", "--set", "epochs=5")
-    train = ("train", "karate", "--runs", "3", *method, *SPLIT)
+    what = ("--method", "gaug-m", "--set", "predictor=ra", "--set", "epochs=5", *SPLIT)
+    train = ("train", "karate", "--runs", "3", *what)
     here, there = tmp_path / "here.sqlite", tmp_path / "there.sqlite"
     outside = ("--cluster", f"ray://127.0.0.1:{client_port}")
     for arguments in (command(*train, store=here), [*command(*train, store=there), *outside]):
