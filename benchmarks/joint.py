@@ -4,8 +4,8 @@ The graph has the degree of Flickr, and GAug-O the settings that its authors hav
 for more pretraining: there a sampled graph has 1.1 times as many edges as the original one, and
 here, after 20 epochs, 1.5 times.
 
-Run as ``python -m benchmarks.joint ENGINE NODES [DEGREE]``; prints the seconds of an epoch, the
-median of several, and megabytes as JSON.
+Run as ``python -m benchmarks.joint ENGINE NODES [DEGREE [THREADS]]``, one thread by default; prints
+the seconds of an epoch, the median of several, and megabytes as JSON.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import time
 
 import psutil
+import torch
 
 from gaug import GCN, GAugO, GAugOConfig
 from gaug.data.config import SplitConfig
@@ -28,7 +29,8 @@ from gaug.training.config import TrainingConfig
 from gaug.training.loop import train_run
 from gaug.training.task import Task
 
-_DEGREE = 63.0
+#: That of Flickr.
+DEGREE = 63.0
 _FEATURES = 2000
 _EPOCHS = 12
 _LARGE = 100_000
@@ -36,7 +38,8 @@ _LARGE = 100_000
 
 def main() -> None:
     engine, num_nodes = sys.argv[1], int(sys.argv[2])
-    degree = float(sys.argv[3]) if len(sys.argv) > 3 else _DEGREE
+    degree = float(sys.argv[3]) if len(sys.argv) > 3 else DEGREE
+    torch.set_num_threads(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
     # Large graphs: fewer epochs, for they vary less.
     epochs, pretraining = (_EPOCHS, 20) if num_nodes < _LARGE else (4, 5)
     data = planted_graph(
@@ -55,6 +58,11 @@ def main() -> None:
         pretrain_predictor_epochs=pretraining,
         pretrain_classifier_epochs=0,
     )
+    print(json.dumps({"num_nodes": num_nodes, **joint_epoch(task, config, epochs)}))
+
+
+def joint_epoch(task: Task, config: GAugOConfig, epochs: int) -> dict[str, float]:
+    """Seconds of an epoch of joint training, and megabytes above what is held before it."""
     method = GAugO(config).prepare(task.visible(), 0)
 
     def train(epochs: int) -> list[float]:
@@ -77,8 +85,7 @@ def main() -> None:
     with measured() as cost:
         # The median, for the machine may be somebody else's for a moment.
         seconds = statistics.median(train(epochs))
-    memory = cost.peak_memory_mb - before / 1e6
-    print(json.dumps({"num_nodes": num_nodes, "seconds": seconds, "memory_mb": memory}))
+    return {"seconds": seconds, "memory_mb": cost.peak_memory_mb - before / 1e6}
 
 
 if __name__ == "__main__":
