@@ -16,7 +16,7 @@ from gaug.graph.fingerprint import graph_hash
 from gaug.pairs.ranking import OnShare, RankedPairs, part_of_work
 
 # Number of fitted predictors to keep for reuse.
-_KEPT = 8
+_KEPT = 16
 _kept: OrderedDict[str, RankedPredictor] = OrderedDict()
 
 

@@ -33,7 +33,7 @@ SEARCHES: dict[str, tuple[Stage, ...]] = {
     "gaug-m": (
         Stage(
             {
-                "predictor": ("gae", "features", "smoothed", "features+smoothed"),
+                "predictor": ("gae", "vgae", "features", "smoothed", "features+smoothed"),
                 "allocation": ("global", "per-node"),
             },
             over=(
@@ -98,9 +98,9 @@ def _note(graphs: Sequence[str]) -> str:
         for graph in graphs
     )
     return (
-        f"A GCN. Mini-batches: {batches}. The paper has mini-batches only. GAug-M's predictor, a"
-        " GAE, was trained on the whole graph in both rows; the paper trained a VGAE in"
-        " mini-batches, too (appendix C)."
+        f"A GCN. Mini-batches: {batches}. The paper has mini-batches only. GAug-M's predictor"
+        " was trained on the whole graph in both rows; the paper trained a VGAE in mini-batches"
+        " (appendix C)."
     )
 
 
