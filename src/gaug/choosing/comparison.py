@@ -17,7 +17,7 @@ SURE = 0.95
 # A gain is judged by at least so many runs: one does not tell how runs differ.
 _LEAST_RUNS = 2
 _SHOWN = 12
-_WORDS = ((0.99, "almost certain"), (SURE, "very likely"), (0.8, "likely"), (0.5, "possible"))
+_WORDS = ((0.99, "almost certainly"), (SURE, "very likely"), (0.8, "likely"), (0.5, "possibly"))
 
 
 @dataclass(frozen=True)
