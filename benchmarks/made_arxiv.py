@@ -5,7 +5,7 @@ nothing beside published ones. A node's features are a random direction of its c
 long as the noise in each of the 128 dimensions.
 
 Run as ``python -m benchmarks.made_arxiv STRUCTURE OUT``: STRUCTURE is an ``.npz`` file with
-``edge_index``, ``y``, ``train``, ``val`` and ``test``; ``OUT/made_arxiv.pt`` is a graph for ``gaug``.
+``edge_index``, ``y``, ``train``, ``val`` and ``test``. The graph is ``OUT/made_arxiv.pt``.
 """
 
 from __future__ import annotations

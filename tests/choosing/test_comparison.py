@@ -43,7 +43,8 @@ def test_the_best_is_chosen_if_it_is_surely_above():
     assert gain is not None
     assert found.verdict() == (
         f"The best is {FEATURES}: 10.1 points above no augmentation on the validation nodes, give"
-        f" or take {gain.error:.1f}. That is almost certainly a real gain (100% sure, with 2 tried)."
+        f" or take {gain.error:.1f}. That is almost certainly a real gain (100% sure, with 2"
+        " tried)."
     )
 
 
