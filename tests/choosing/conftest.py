@@ -53,10 +53,13 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> Callable[[Score], Scored]:
             val_score = score(prepared, run)
             if others.get("on_progress") is not None:
                 others["on_progress"](Progress(1, "epoch 1"))
+            labels = task.labels[task.val]
+            predicted = _right_for(val_score, labels)
             return RunResult(
                 val_score=val_score,
                 test_score=None,
-                val_predictions=_right_for(val_score, task.labels[task.val]),
+                val_predictions=predicted,
+                val_probabilities=None if task.multilabel else 100.0 * (predicted == labels),
                 test_predictions=torch.zeros(task.test.numel(), dtype=torch.long),
                 best_epoch=1,
                 epochs=1,

@@ -42,8 +42,8 @@ class Batches(Proposer):
     def propose(self) -> list[Trial]:
         return self.batches.pop(0) if self.batches else []
 
-    def is_hopeless(self, trial: Trial, score: float) -> bool:
-        self.judged.append((trial.name, score))
+    def is_hopeless(self, trial: Trial, merit: float) -> bool:
+        self.judged.append((trial.name, merit))
         return trial.name in self.hopeless
 
     def learn(self, trial: Trial) -> None:
@@ -100,7 +100,8 @@ def test_a_hopeless_trial_is_given_up_after_its_first_run(scored):
     assert known(given_up.scores).values == (10.0,)
     assert (whole.pruned, known(whole.scores).values) == (False, (20.0, 21.0, 22.0))
     assert found.settings("drop_fraction") == [0.1, 0.2, 0.2, 0.2]
-    assert proposer.judged == [("drop 0.1", 10.0), ("drop 0.2", 20.0)]
+    assert [name for name, _ in proposer.judged] == ["drop 0.1", "drop 0.2"]
+    assert proposer.judged[0][1] == pytest.approx(given_up.merit)
     assert proposer.learned == [given_up, whole]
 
 

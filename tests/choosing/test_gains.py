@@ -233,3 +233,52 @@ def test_the_luck_that_is_left_in_the_final_is_that_of_the_nodes():
     assert np.mean([gain.confidence for gain in found]) == pytest.approx(
         np.mean(last < ratio), abs=0.08
     )
+
+
+def with_probabilities(score: np.ndarray, probable: np.ndarray) -> RunScores:
+    return RunScores(
+        tuple(range(len(score))), tuple(score.mean(axis=1)), score.astype(float), probable
+    )
+
+
+def test_probabilities_that_rise_a_little_everywhere_make_a_gain_surer():
+    """The score alone leaves a gain of a point on 500 nodes to chance."""
+    rng = np.random.default_rng(8)
+    score = 25 * rng.normal(size=500) + 20 * rng.normal(size=(5, 500))
+    score += 1.0 - score.mean()
+    plain = with_probabilities(np.zeros((5, 500)), np.zeros((5, 500)))
+    probable = 2.0 + 10 * rng.normal(size=(5, 500))
+    (alone,) = gains_over(scores_of(plain.nodes), [scores_of(score)])
+    (found,) = gains_over(plain, [with_probabilities(score, probable)])
+    assert (found.points, found.error) == (alone.points, alone.error)
+    assert alone.confidence < 0.95 < 0.99 < found.confidence
+
+
+@pytest.mark.parametrize(("points", "sure"), [(-0.1, 0.0), (0.0, 0.0), (0.1, 0.6), (3.0, 1.0)])
+def test_better_probabilities_are_no_surer_than_an_unlikely_gain_of_the_score(points, sure):
+    rng = np.random.default_rng(9)
+    noise = 30 * rng.normal(size=(5, 400))
+    score = noise - noise.mean() + points
+    plain = with_probabilities(np.zeros((5, 400)), np.zeros((5, 400)))
+    probable = 5.0 + 10 * rng.normal(size=(5, 400))
+    (found,) = gains_over(plain, [with_probabilities(score, probable)])
+    assert found.confidence == pytest.approx(sure, abs=0.1)
+
+
+@pytest.mark.parametrize("candidates", [1, 12])
+def test_probabilities_are_sure_in_one_case_of_twenty_at_most_where_nothing_helps(candidates):
+    """The effects of nodes on both are alike, as better probabilities are more often right."""
+    rng = np.random.default_rng(10)
+    repeats, nodes = 400, 200
+    plain = with_probabilities(np.zeros((5, nodes)), np.zeros((5, nodes)))
+
+    def candidate() -> RunScores:
+        effects = 10 * rng.normal(size=nodes) + 0.5 * rng.normal(size=(5, 1))
+        probable = effects + 10 * rng.normal(size=(5, nodes))
+        return with_probabilities(probable + 30 * rng.normal(size=(5, nodes)), probable)
+
+    def wrong() -> bool:
+        found = gains_over(plain, [candidate() for _ in range(candidates)])
+        return any(gain.confidence >= 0.95 for gain in found)
+
+    assert share(wrong, repeats) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / repeats)

@@ -234,7 +234,7 @@ def test_anybody_can_load_the_study_from_the_url_of_the_store(store: Store, scor
     scored(near(0.5))
     result = search_settings(karate("dropedge"), trials=24, trial_runs=3, store=store)
     loaded = optuna.load_study(study_name=result.study, storage=store.database_url)
-    assert loaded.best_value == pytest.approx(result.best.mean)
+    assert loaded.best_value == pytest.approx(result.best.merit)
     assert loaded.best_params["drop_fraction"] == pytest.approx(
         result.best.settings["drop_fraction"]
     )
@@ -246,7 +246,7 @@ def test_anybody_can_load_the_study_from_the_url_of_the_store(store: Store, scor
     for state, trials in by_state.items():
         found = [t for t in loaded.trials if t.state == state]
         assert [t.user_attrs["index"] for t in found] == [t.number for t in trials]
-        assert [t.value for t in found] == pytest.approx([t.mean for t in trials])
+        assert [t.value for t in found] == pytest.approx([t.merit for t in trials])
 
 
 def test_importances_add_up_to_one_and_the_deciding_setting_has_the_most():

@@ -24,7 +24,7 @@ from gaug.report.store_page.experiments import CHOSEN, DEFAULT, GIVEN, TRIED, gr
 from gaug.report.store_page.page import store_page
 from gaug.report.store_page.paper import missing_runs, paper_parts
 from gaug.report.store_page.search_section import search_section
-from gaug.report.store_page.searches import Search, read_searches
+from gaug.report.store_page.searches import Search, read_searches, score_of
 from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
@@ -247,7 +247,8 @@ def test_a_search_is_shown_with_its_history_importances_and_settings(tmp_path: P
     assert shown.name == found.study
     assert shown.importances == found.importances
     assert shown.best is not None
-    assert shown.best.values == [found.best.mean]
+    assert score_of(shown.best) == found.best.mean
+    assert shown.best.values == [found.best.merit]
     assert len(shown.finalists) == len(found.ranked())
     # The history is of the search itself: the first runs, before the best ran with new seeds.
     karate = load_graph("karate")

@@ -138,12 +138,13 @@ def open_together(path: str, ready: Any) -> None:
 def test_records_of_the_first_version_are_read_as_they_were_written(old: Path):
     with closing(Store(str(old))) as store:
         records = store.all()
-    assert version_of(old) == SCHEMA_VERSION == 4
+    assert version_of(old) == SCHEMA_VERSION == 5
     assert [record.id for record in records] == list(range(1, 9))
     for record, plan in zip(records[::2], PLANS, strict=True):
         assert (record.graph, record.model, record.method) == ("karate", "gcn", plan.method.name)
         assert (record.val_score, record.test_score, record.test_predictions) == (50.0, 60.0, None)
         assert record.val_predictions is None
+        assert record.val_probabilities is None
         assert (record.best_epoch, record.epochs, record.seed) == (2, 3, plan.seed)
         assert (record.seconds, record.peak_memory_mb) == (0.5, 300.0)
         assert record.history == [{"epoch": 1, "train_loss": 0.5}]
@@ -277,7 +278,10 @@ def test_a_store_without_choices_gets_a_place_for_them_and_keeps_its_runs(tmp_pa
         execute(PLANS[0], runs=1, store=store)
         (before,) = store.all()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript("DROP TABLE choices; UPDATE gaug_schema SET version = 3")
+        connection.executescript(
+            "DROP TABLE choices; ALTER TABLE runs DROP COLUMN val_probabilities;"
+            " UPDATE gaug_schema SET version = 3"
+        )
     with closing(Store(str(path))) as store:
         store.add_choice("one", {"trials": 3})
         assert store.find_choice("one") == {"trials": 3}

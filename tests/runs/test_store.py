@@ -148,7 +148,7 @@ def test_an_outline_leaves_out_what_takes_long_to_read(tmp_path):
     with opened(tmp_path / "runs.sqlite") as store:
         store.add(make_record())
         (outline,) = store.outlines()
-    left_out = {"history", "val_predictions", "test_predictions"}
+    left_out = {"history", "val_predictions", "val_probabilities", "test_predictions"}
     assert sqlalchemy.inspect(outline).unloaded == left_out
     assert outline.val_score == make_record().val_score
 

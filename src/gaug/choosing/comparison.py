@@ -61,7 +61,7 @@ class Comparison:
     @property
     def best_change(self) -> Trial | None:
         """The best trial besides no augmentation; None if no other trial was finished."""
-        return max(self.finalists, key=self._ahead, default=None)
+        return max(self.finalists, key=self._rank, default=None)
 
     @property
     def best(self) -> Trial:
@@ -73,7 +73,7 @@ class Comparison:
     def chosen(self) -> Trial:
         """The best trial that is `SURE` to be above no augmentation, else no augmentation."""
         sure = [trial for trial in self.finalists if self._is_sure(trial)]
-        return max(sure, key=self._ahead, default=self.plain)
+        return max(sure, key=self._rank, default=self.plain)
 
     @property
     def helps(self) -> bool:
@@ -145,6 +145,15 @@ class Comparison:
         gain = self.gain_of(trial)
         return trial.mean - self.plain.mean if gain is None else gain.points
 
+    def _rank(self, trial: Trial) -> tuple[bool, float]:
+        """What trials are ordered by: whether they gain anything, and their merit."""
+        plain, own = self.plain.outcomes, trial.outcomes
+        if plain is None or own is None or not own.shared(plain):
+            merit = trial.merit - self.plain.merit
+        else:
+            merit = own.minus(plain).merit
+        return self._ahead(trial) > 0, merit
+
     def _is_sure(self, trial: Trial) -> bool:
         gain, runs = self.gain_of(trial), trial.scores and len(trial.scores.values)
         return gain is not None and gain.confidence >= SURE and (runs or 0) >= _LEAST_RUNS
@@ -189,9 +198,9 @@ class Comparison:
         return {**trial.to_dict(), "gain": None if gain is None else gain.to_dict()}
 
     def ranked(self) -> list[Trial]:
-        """Finished trials besides no augmentation: those with new seeds first, then by gain."""
+        """Finished trials besides no augmentation: those with new seeds first, best first."""
         return sorted(
-            self.trials[1:], key=lambda trial: (trial.confirmed, self._ahead(trial)), reverse=True
+            self.trials[1:], key=lambda trial: (trial.confirmed, *self._rank(trial)), reverse=True
         )
 
     def __str__(self) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
 
 from gaug.choosing.limits import TRIAL_RUNS
 from gaug.choosing.resampling import Resampling
@@ -22,7 +24,7 @@ from gaug.runs.execution import Request
 from gaug.runs.executor import Executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
-from gaug.runs.predictions import unpack_predictions
+from gaug.runs.predictions import unpack_predictions, unpack_probabilities
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
@@ -47,8 +49,8 @@ class Proposer(ABC):
     def propose(self) -> list[Trial]:
         """The trials to run next, in parallel; none when the search is finished."""
 
-    def is_hopeless(self, trial: Trial, score: float) -> bool:
-        """Whether to prune a trial by the validation score of its first run."""
+    def is_hopeless(self, trial: Trial, merit: float) -> bool:
+        """Whether to prune a trial by the merit of its first run."""
         return False
 
     def learn(self, trial: Trial) -> None:  # noqa: B027 – for those that learn
@@ -172,9 +174,7 @@ class TrialRunner:
             records = batch.records[id(trial)]
             if not records:
                 continue  # it failed
-            score = records[0].val_score
-            assert score is not None, "there are validation nodes"
-            if proposer.is_hopeless(trial, score):
+            if proposer.is_hopeless(trial, self._outcomes(trial.plan, records).merit):
                 batch.pruned.add(id(trial))
             else:
                 going_on.append(trial)
@@ -274,23 +274,35 @@ class TrialRunner:
     def _outcomes(self, plan: Plan, records: Sequence[RunRecord]) -> RunScores:
         """The scores of the validation nodes in each run."""
         labels = self.graphs.place(plan).task.labels.cpu()
-        rows = []
+        rows, probable = [], []
         for record in records:
             assert record.val_predictions is not None, "runs of trials keep them"
-            predicted = unpack_predictions(record.val_predictions)
-            if self.resampling is None:
-                rows.append(node_scores(predicted, labels[self.graphs.split(plan).val]).numpy())
-                continue
-            nodes = self.resampling.nodes
-            row = np.full(len(nodes), np.nan)
-            val = self.resampling.split_of(record.run).val
-            row[np.searchsorted(nodes.numpy(), val.numpy())] = node_scores(predicted, labels[val])
-            rows.append(row)
+            val = self._val(plan, record.run)
+            scores = node_scores(unpack_predictions(record.val_predictions), labels[val])
+            rows.append(self._row(val, scores))
+            if record.val_probabilities is not None:
+                probable.append(self._row(val, unpack_probabilities(record.val_probabilities)))
         return RunScores(
             tuple(record.run for record in records),
             tuple(record.val_score for record in records if record.val_score is not None),
             np.stack(rows),
+            np.stack(probable) if len(probable) == len(rows) else None,
         )
+
+    def _val(self, plan: Plan, run: int) -> Tensor:
+        """The validation nodes of a run."""
+        if self.resampling is None:
+            return self.graphs.split(plan).val
+        return self.resampling.split_of(run).val
+
+    def _row(self, val: Tensor, values: Tensor) -> NDArray[np.float64]:
+        """Values of validation nodes in the place of these nodes among all that may validate."""
+        if self.resampling is None:
+            return values.numpy()
+        nodes = self.resampling.nodes
+        row = np.full(len(nodes), np.nan)
+        row[np.searchsorted(nodes.numpy(), val.numpy())] = values
+        return row
 
 
 def resampling_of(graphs: Graphs, plan: Plan, final: int) -> Resampling | None:

@@ -5,6 +5,11 @@ their scores is the same for both and drops out of the difference. What is left 
 other validation nodes would give another gain, and so would other seeds
 (`gaug.choosing.differences`).
 
+Whether a node is right says little: one that becomes nearly right does not count, and one at the
+edge counts in full. So the gain is in points of the score, but how sure it is follows from how
+probable the right classes become, of which each node says more. Both must agree: a candidate whose
+score by itself is not even `LIKELY` above that of no augmentation is no surer than this score is.
+
 The best of many is best partly by chance. So the gain of each candidate, in terms of its standard
 error, is compared with the largest such ratio that chance alone would give among all candidates
 (Hansen's test for superior predictive ability, 2005). Candidates are correlated, because they share
@@ -33,6 +38,8 @@ from numpy.typing import NDArray
 from gaug.choosing.differences import Difference, differences_to
 from gaug.choosing.run_scores import RunScores
 
+#: How sure the score itself must be, so that the probabilities of the right classes count.
+LIKELY = 0.75
 # Draws of the largest ratio that chance gives: an error of half a percent at a confidence of 95.
 _DRAWS = 20_000
 
@@ -44,8 +51,8 @@ class Gain:
     Attributes:
         points: Mean difference of the scores.
         error: Its standard error.
-        confidence: How sure it is that the gain is above 0, between 0 and 1, considering how many
-            other candidates were tried.
+        confidence: How sure it is that the candidate predicts better, between 0 and 1, considering
+            how many others were tried.
     """
 
     points: float
@@ -73,11 +80,11 @@ def gains_over(plain: RunScores, others: Sequence[RunScores], seed: int = 0) -> 
         others: The runs of the candidates; each must share a run with those without augmentation.
         seed: Seed of the simulated chance.
     """
-    (differences,) = differences_to(plain, others)
-    if not differences:
+    if not others:
         return []
-    chance = _Chance.of(differences, seed)
-    return _judged(differences, chance.draw().max(axis=1))
+    (evidence,) = _by_probability(plain, others)
+    largest = _Chance.of(evidence, seed).draw().max(axis=1)
+    return _judged(differences_to(plain, others)[0], evidence, largest)
 
 
 def gains_of_finalists(
@@ -96,26 +103,52 @@ def gains_of_finalists(
     """
     if not final:
         return []
-    before, after = differences_to(plain, earlier, list(final.values()))
+    before, after = _by_probability(plain, earlier, list(final.values()))
     alike = [before[place].likeness(one) for place, one in zip(final, after, strict=True)]
     kept = min(1.0, max(0.0, math.fsum(alike) / len(alike)))  # of the luck of earlier runs
     chance = _Chance.of(before, seed)
     first = chance.draw()
     last = kept * first + math.sqrt(1 - kept**2) * chance.draw()
     chosen = np.argsort(-first * chance.errors, axis=1)[:, : len(final)]
-    return _judged(after, np.take_along_axis(last, chosen, axis=1).max(axis=1))
+    largest = np.take_along_axis(last, chosen, axis=1).max(axis=1)
+    return _judged(differences_to(plain, earlier, list(final.values()))[1], after, largest)
 
 
-def _judged(differences: Sequence[Difference], largest: NDArray[np.float64]) -> list[Gain]:
-    """Gains with how sure they are, by draws of the largest ratio that chance gives."""
-    ratios = np.array([difference.ratio for difference in differences])
+def _by_probability(plain: RunScores, *groups: Sequence[RunScores]) -> list[list[Difference]]:
+    """Differences of how probable the right classes are, or of scores where that is not known."""
+    known = [plain, *(one for group in groups for one in group)]
+    if any(one.probabilities is None for one in known):
+        return differences_to(plain, *groups)
+    probable = [[one.by_probability for one in group] for group in groups]
+    return differences_to(plain.by_probability, *probable)
+
+
+def _judged(
+    scores: Sequence[Difference], evidence: Sequence[Difference], largest: NDArray[np.float64]
+) -> list[Gain]:
+    """Gains with how sure they are.
+
+    Args:
+        scores: The differences of the scores.
+        evidence: The differences that tell how sure they are.
+        largest: Draws of the largest ratio that chance gives.
+    """
+    ratios = np.array([one.ratio for one in evidence])
     # The share of draws above a ratio; one more is counted, so that it is never 0.
     above = len(largest) - np.searchsorted(np.sort(largest), ratios, side="left")
-    chances = (above + 1) / (len(largest) + 1)
+    sure = 1 - (above + 1) / (len(largest) + 1)
     return [
-        Gain(difference.mean, difference.error, float(1 - chance) if difference.mean > 0 else 0.0)
-        for difference, chance in zip(differences, chances, strict=True)
+        Gain(score.mean, score.error, _confidence(score, float(found)))
+        for score, found in zip(scores, sure, strict=True)
     ]
+
+
+def _confidence(score: Difference, sure: float) -> float:
+    """How sure a gain is, with what the score says by itself."""
+    if score.mean <= 0:
+        return 0.0
+    alone = float(scipy.stats.norm.cdf(score.ratio))
+    return sure if alone >= LIKELY else min(sure, alone)
 
 
 class _Chance:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,10 +99,9 @@ class StagedGrid(Proposer):
             if not all(trial.counts for trial in trials):
                 failure = next(trial.failure for trial in trials if trial.failure)
                 continue
-            scores = [score for trial in trials if trial.scores for score in trial.scores.values]
-            mean = sum(scores) / len(scores)
-            if best is None or mean > best[0]:
-                best = (mean, self.chosen | values)
+            merit = statistics.fmean(trial.merit for trial in trials)
+            if best is None or merit > best[0]:
+                best = (merit, self.chosen | values)
         if best is None:
             raise TrainingError(f"No settings of the grid could be run: {failure}")
         return best[1]

@@ -70,13 +70,13 @@ class OptunaStudy(SharedTrials):
             plan, distributions, trials=trials, name=name, store=store, concurrent=concurrent
         )
 
-    def is_hopeless(self, trial: Trial, score: float) -> bool:
+    def is_hopeless(self, trial: Trial, merit: float) -> bool:
         """Whether the first run is below the median of the first runs of earlier batches."""
         number = self._owned[trial_index(trial)]
         with contextlib.suppress(UpdateFinishedTrialError):
-            self.storage.set_trial_intermediate_value(number, 0, score)
+            self.storage.set_trial_intermediate_value(number, 0, merit)
         asked = self._view(self._begin_of_batch(trial_index(trial))).ask()
-        asked.report(score, step=0)
+        asked.report(merit, step=0)
         return asked.should_prune()
 
     def settings_of(self, index: int) -> dict[str, Any]:

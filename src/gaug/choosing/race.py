@@ -27,6 +27,7 @@ from gaug.choosing.candidates import (
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import TrialRunner
 from gaug.choosing.race_time import Part, RaceTime
+from gaug.choosing.run_scores import RunScores
 from gaug.choosing.trial import Trial
 from gaug.choosing.trial_training import look_training, trial_training
 from gaug.methods.gaug_m.config import GAugMConfig
@@ -184,7 +185,7 @@ class _Race:
 
     def _confirm(self, part: Part) -> None:
         """Runs with new seeds of those that are ahead; they decide."""
-        field = [trial for trial in self._ranked() if self._ahead(trial) > 0]
+        field = [trial for trial in self._ranked() if self._merit(trial) > 0]
         field = field[: self._affordable()]
         if not field:
             return
@@ -238,16 +239,18 @@ class _Race:
     def _ranked(self) -> list[Trial]:
         """What was tried, best first; of equal ones, what was proposed first."""
         proposed = [self.tried[name] for name in self.candidates if name in self.tried]
-        return sorted(proposed, key=self._ahead, reverse=True)
+        return sorted(proposed, key=self._merit, reverse=True)
 
-    def _ahead(self, trial: Trial) -> float:
-        """Points above no augmentation in the runs that both have."""
+    def _merit(self, trial: Trial) -> float:
+        """How far it is above no augmentation in the runs that both have, by merit."""
+        ahead = self._ahead(trial)
+        return ahead.merit if ahead.runs else -math.inf
+
+    def _ahead(self, trial: Trial) -> RunScores:
+        """The difference to no augmentation in the runs that both have."""
         assert self.plain.outcomes is not None
         assert trial.outcomes is not None
-        shared = trial.outcomes.shared(self.plain.outcomes)
-        if not shared:
-            return -math.inf
-        return trial.outcomes.minus(self.plain.outcomes).mean
+        return trial.outcomes.minus(self.plain.outcomes)
 
     def _too_long(self, trial: Trial, part: Part) -> str | None:
         """Why there is no time for a trial."""
@@ -266,8 +269,8 @@ class _Race:
 
     def _tell_leader(self) -> None:
         ranked = self._ranked()
-        if ranked and self._ahead(ranked[0]) > 0:
-            self.on_note(f"{ranked[0]} leads by {self._ahead(ranked[0]):.1f} points")
+        if ranked and self._merit(ranked[0]) > 0:
+            self.on_note(f"{ranked[0]} leads by {self._ahead(ranked[0]).mean:.1f} points")
         elif ranked:
             self.on_note("no augmentation leads")
 

@@ -35,6 +35,8 @@ from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
 
+# Changes when trials are ranked in another way: studies of before are not continued.
+_RULES = 2
 # How often to look whether other processes have finished their trials.
 _SECONDS_BETWEEN_LOOKS = 0.5
 # Share of a limited time after which the finalists run.
@@ -293,7 +295,9 @@ def _ranked(trials: Sequence[Trial]) -> list[Trial]:
     for trial in trials:
         if trial.counts:
             different.setdefault(trial.key, trial)
-    return sorted(different.values(), key=lambda trial: (trial.confirmed, trial.mean), reverse=True)
+    return sorted(
+        different.values(), key=lambda trial: (trial.confirmed, trial.merit), reverse=True
+    )
 
 
 def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, Searched]:
@@ -331,6 +335,7 @@ def study_name(
     """
     plan = placed.plan
     deciding: list[object] = [
+        _RULES,
         placed.identity(0),
         {name: str(space[name]) for name in space},
         trial_runs,

@@ -109,7 +109,7 @@ class SharedTrials(Proposer):
         self._end(
             number,
             TrialState.PRUNED if trial.pruned else TrialState.COMPLETE,
-            trial.mean,
+            trial.merit,
             val_scores=list(trial.scores.values),
             nodes=trial.scores.num_nodes,
             seconds=trial.seconds,

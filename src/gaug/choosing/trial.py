@@ -55,6 +55,11 @@ class Trial:
         return self.scores.mean
 
     @property
+    def merit(self) -> float:
+        """What it is ranked by; see `RunScores.merit`."""
+        return self.mean if self.outcomes is None else self.outcomes.merit
+
+    @property
     def counts(self) -> bool:
         """Whether it is finished and can be chosen."""
         return self.scores is not None and not self.pruned

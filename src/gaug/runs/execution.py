@@ -169,7 +169,7 @@ class Execution:
         for identity, record in self.store.find(list(identities)).items():
             if request.keep_history and record.history is None:
                 continue
-            if self.hide_test and record.val_predictions is None:
+            if self.hide_test and not _has_nodes(record, placed):
                 continue  # of an older version, and nodes are to be compared
             if self.hide_test:
                 record.test_score = None  # only in this copy; the record is unchanged
@@ -190,6 +190,12 @@ class Execution:
         score = micro_f1_of_predictions(predicted, task.labels[task.test].cpu())
         assert self.store is not None
         self.store.set_test_score(record, score)
+
+
+def _has_nodes(record: RunRecord, placed: PlacedPlan) -> bool:
+    """Whether a record has all that single validation nodes are compared by."""
+    probable = placed.task.multilabel or record.val_probabilities is not None
+    return record.val_predictions is not None and probable
 
 
 def _lay_out(prepared: PreparedRuns) -> None:

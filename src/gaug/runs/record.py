@@ -29,6 +29,8 @@ class RunRecord(Base):
         test_score: Micro-F1 in percent on the test nodes; None until it is read.
         val_predictions: Predictions for the validation nodes, by which methods are compared node by
             node; see `gaug.runs.predictions`. None in records of older versions.
+        val_probabilities: How probable the right classes of the validation nodes were, calibrated.
+            None with several labels per node, and in records of older versions.
         test_predictions: Predictions for the test nodes while their labels were hidden.
         seconds: Wall time of the run.
         peak_memory_mb: Peak resident memory of its process.
@@ -56,6 +58,7 @@ class RunRecord(Base):
     val_score: Mapped[float | None] = mapped_column(Float)
     test_score: Mapped[float | None] = mapped_column(Float)
     val_predictions: Mapped[bytes | None] = mapped_column(LargeBinary)
+    val_probabilities: Mapped[bytes | None] = mapped_column(LargeBinary)
     test_predictions: Mapped[bytes | None] = mapped_column(LargeBinary)
     best_epoch: Mapped[int] = mapped_column(Integer)
     epochs: Mapped[int] = mapped_column(Integer)

@@ -13,7 +13,7 @@ from gaug.errors import TrainingError
 from gaug.memory import reusing
 from gaug.runs.cost import measured
 from gaug.runs.executor import Tell
-from gaug.runs.predictions import pack_predictions
+from gaug.runs.predictions import pack_predictions, pack_probabilities
 from gaug.training.checkpoint import Checkpoint
 from gaug.training.progress import Progress
 from gaug.training.run import PreparedRuns
@@ -68,11 +68,12 @@ class RunJob:
                 on_progress=on_progress,
                 checkpoint=self.checkpoint,
             )
-        hidden = self.prepared.task.test_hidden
+        hidden, right = self.prepared.task.test_hidden, result.val_probabilities
         return {
             "val_score": result.val_score,
             "test_score": result.test_score,
             "val_predictions": pack_predictions(result.val_predictions),
+            "val_probabilities": None if right is None else pack_probabilities(right),
             "test_predictions": pack_predictions(result.test_predictions) if hidden else None,
             "best_epoch": result.best_epoch,
             "epochs": result.epochs,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from alembic.operations import Operations
 
 #: Version of the tables in `gaug.runs.record`.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 
 class SchemaVersion(Base):
@@ -77,6 +77,12 @@ def _keep_choices(connection: Connection) -> None:
     Base.metadata.create_all(connection, [Base.metadata.tables[ChoiceRecord.__tablename__]])
 
 
+def _keep_val_probabilities(connection: Connection) -> None:
+    """From 4 to 5: a run keeps how probable the right classes of its validation nodes were."""
+    column = sqlalchemy.Column("val_probabilities", LargeBinary(), nullable=True)
+    _operations(connection).add_column("runs", column)
+
+
 def _operations(connection: Connection) -> Operations:
     from alembic.migration import MigrationContext  # slow to import, and rarely needed
     from alembic.operations import Operations
@@ -98,4 +104,5 @@ STEPS: dict[int, Callable[[Connection], None]] = {
     1: _hide_test_scores,
     2: _keep_val_predictions,
     3: _keep_choices,
+    4: _keep_val_probabilities,
 }

@@ -153,7 +153,12 @@ class Store:
 
         Reading thousands of runs with these would take long.
         """
-        left_out = (RunRecord.history, RunRecord.val_predictions, RunRecord.test_predictions)
+        left_out = (
+            RunRecord.history,
+            RunRecord.val_predictions,
+            RunRecord.val_probabilities,
+            RunRecord.test_predictions,
+        )
         query = select(RunRecord).options(*map(defer, left_out)).order_by(RunRecord.id)
         with self._guarded("read"), Session(self._engine) as session:
             records = list(session.scalars(query))

@@ -25,7 +25,7 @@ from gaug.runs.plan import Plan
 from gaug.studies.chooser import Chooser, Chosen, Effort, OnShare
 
 # The version of how races and searches choose; what other versions chose is chosen again.
-_RULES = 2
+_RULES = 3
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from gaug.errors import ConfigError, TrainingError
 from gaug.models.base import GNN
 from gaug.models.config import ModelConfig, ModuleConfig
 from gaug.seeding import seeded
+from gaug.training.calibration import calibrated_probabilities
 from gaug.training.checkpoint import Checkpoint, StartOverError
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation, AugmentedRun, RoundResult, best_round
@@ -35,6 +36,8 @@ class RunResult:
         val_predictions: What is predicted for the validation nodes: class ids [n], or truth values
             of several labels per node [n, C].
         test_predictions: The same for the test nodes.
+        val_probabilities: How probable the right class of each validation node is, calibrated; see
+            `calibrated_probabilities`. None with several labels per node.  [n]
         best_epoch: The chosen epoch of the best round, counted from 1 within it; 0 if its first
             epoch broke and the weights are those before it.
         epochs: Epochs of the classifier in all rounds.
@@ -53,6 +56,7 @@ class RunResult:
     test_score: float | None
     val_predictions: Tensor
     test_predictions: Tensor
+    val_probabilities: Tensor | None
     best_epoch: int
     epochs: int
     probabilities: Tensor
@@ -199,6 +203,9 @@ def _result(task: Task, trainer: Trainer, probabilities: Tensor) -> RunResult:
         test_score=micro_f1(scores[task.test], task.labels[task.test]) if has_test else None,
         val_predictions=predicted_labels(scores[task.val], task.multilabel),
         test_predictions=predicted_labels(scores[task.test], task.multilabel),
+        val_probabilities=None
+        if task.multilabel
+        else calibrated_probabilities(probabilities[task.val], task.labels[task.val]),
         best_epoch=best_round(trainer.results).best_epoch,
         epochs=trainer.epochs,
         probabilities=probabilities,

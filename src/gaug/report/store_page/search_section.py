@@ -11,7 +11,7 @@ from optuna.trial import TrialState
 from gaug.drawing.names import cut
 from gaug.report.page.document import figure, paragraphs
 from gaug.report.page.html import Html, counted, join, tag
-from gaug.report.store_page.searches import Search, settings_of
+from gaug.report.store_page.searches import Search, score_of, settings_of
 
 # Searches that are drawn.
 _MOST_SEARCHES = 50
@@ -33,7 +33,7 @@ def search_section(searches: Sequence[Search], charts: dict[str, Any]) -> Html:
         if best is not None:
             settings = " ".join(f"{name}={value}" for name, value in settings_of(best).items())
             again = ", with new seeds" if search.finalists else ""
-            words = f"Best validation micro-F1: {best.values[0]:.1f} %{again}. Settings: "
+            words = f"Best validation micro-F1: {score_of(best):.1f} %{again}. Settings: "
             body.append(tag("p", words, tag("code", settings)))
         if search.finished:
             names = [f"search-{place}-{kind}" for kind in ("history", "importances", "parallel")]
@@ -66,7 +66,7 @@ def search_section(searches: Sequence[Search], charts: dict[str, Any]) -> Html:
         body.append(
             tag("p", f"Trials: {len(search.trials):,}, {', '.join(counts)}.", class_="note")
         )
-        score = "" if best is None else f", best {best.values[0]:.1f}"
+        score = "" if best is None else f", best {score_of(best):.1f}"
         title = f"{cut(search.name, 80)}: {counted(len(search.trials), 'trial')}{score}"
         parts.append(tag("details", tag("summary", title), *body, open=place == 0))
     if len(searches) > _MOST_SEARCHES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,13 +45,13 @@ class Search:
 
     @property
     def best(self) -> FrozenTrial | None:
-        """The completed trial with the best score, with new seeds if there are any."""
+        """The completed trial with the best value, with new seeds if there are any."""
         done = [
             trial
             for trial in self.finalists or self.trials
             if trial.values and trial.state == TrialState.COMPLETE
         ]
-        return max(done, key=lambda trial: _score(trial), default=None)
+        return max(done, key=_value, default=None)
 
     def count(self, state: TrialState) -> int:
         """Number of trials in a state."""
@@ -62,7 +63,7 @@ class Search:
         pruned = [trial for trial in self.finished if trial.state == TrialState.PRUNED]
         best: list[float] = []
         for trial in done:
-            best.append(max(_score(trial), best[-1] if best else float("-inf")))
+            best.append(max(score_of(trial), best[-1] if best else float("-inf")))
         series = [
             {"name": "best so far", "kind": "line", "color": "c4", **_points(done, best)},
             {"name": "trial", "kind": "points", "color": "c0", **_points(done)},
@@ -91,7 +92,7 @@ class Search:
     @property
     def best_from(self) -> float:
         """The least score of the best tenth; infinite if more than a tenth share the best one."""
-        scores = sorted(map(_score, self.finished), reverse=True)
+        scores = sorted(map(score_of, self.finished), reverse=True)
         most = max(1, len(scores) // 10)
         fit = [
             score for score in scores[:most] if scores.count(score) + scores.index(score) <= most
@@ -104,7 +105,7 @@ class Search:
         done = [trial for trial in self.finished if trial.state == TrialState.COMPLETE]
         if len(done) < 2:
             return "fewer than two trials were completed"
-        if len({_score(trial) for trial in done}) == 1:
+        if len({score_of(trial) for trial in done}) == 1:
             return "all completed trials have the same score"
         return "there are too few different trials"
 
@@ -124,10 +125,10 @@ class Search:
         for trial in self.finished:
             settings = settings_of(trial)
             at = [_on_axis(settings.get(axis["name"]), axis) for axis in axes]
-            score = round(_score(trial), 2)
+            score = round(score_of(trial), 2)
             words = " ".join(f"{name}={_short(value)}" for name, value in settings.items())
             line = {"at": [*at, score], "score": score, "name": f"{score}\n{words}"}
-            lines.append(line | {"best": _score(trial) >= self.best_from})
+            lines.append(line | {"best": score_of(trial) >= self.best_from})
         return {"kind": "parallel", "axes": [*axes, {"name": "score"}], "lines": lines}
 
 
@@ -161,13 +162,19 @@ def settings_of(trial: FrozenTrial) -> dict[str, Any]:
     return dict(given) if isinstance(given, dict) else dict(trial.params)
 
 
-def _score(trial: FrozenTrial) -> float:
+def score_of(trial: FrozenTrial) -> float:
+    """Its mean validation score, which is not what trials are ranked by."""
+    scores = trial.user_attrs.get("val_scores")
+    return statistics.fmean(scores) if scores else _value(trial)
+
+
+def _value(trial: FrozenTrial) -> float:
     return float(trial.values[0])
 
 
 def _points(trials: Sequence[FrozenTrial], values: Sequence[float] | None = None) -> dict[str, Any]:
     numbers = [int(trial.user_attrs["index"]) + 1 for trial in trials]
-    shown = [_score(trial) for trial in trials] if values is None else values
+    shown = [score_of(trial) for trial in trials] if values is None else values
     return {"x": numbers, "y": [round(value, 2) for value in shown]}
 
 
