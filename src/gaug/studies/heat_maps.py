@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import TwoSlopeNorm
 from matplotlib.image import AxesImage
 
 from gaug.drawing.picture import picture
@@ -22,16 +23,18 @@ from gaug.studies.study import Cell, Study, paper_plan
 
 MODEL = "gcn"
 _COLUMNS = 5
-# The difference from the plain score, in points, that gets the full color: the largest one, within
-# these bounds, so that large losses do not hide small gains.
-_REACH = (1.0, 5.0)
+# The difference from the plain score, in points, that gets the full color is at least this.
+_REACH = 1.0
+# How far from the middle of the colors, from 0 to 0.5, a field is dark.
+_DARK = 0.3
 
 
 class HeatMaps(Study):
     """A GCN on graphs that GAug-M changed, one map per panel, compared with the plain graph.
 
     The origin of each map is the unchanged graph; its score is white, better ones are red and worse
-    ones blue, as in the paper.
+    ones blue, as in the paper. Gains and losses have scales of their own, so that large losses do
+    not hide small gains.
     """
 
     #: What a panel shows.
@@ -103,7 +106,7 @@ class HeatMaps(Study):
             for axis, name in zip(axes.flat, names, strict=False):
                 means = mean_scores([one for one in outcomes if one.key[0] == name])
                 image = _draw_map(axis, means)
-                canvas.colorbar(image, ax=axis, label="test micro-F1, %", extend="both")
+                canvas.colorbar(image, ax=axis, label="test micro-F1, %")
                 axis.set_title(self.panel_title(name))
             for axis in axes[-1]:
                 axis.set_xlabel("added, % of the edges")
@@ -127,20 +130,15 @@ def _draw_map(axis: Axes, means: Mapping[tuple[float, float], float]) -> AxesIma
     values = np.array([[means.get((a, r), math.nan) for a in additions] for r in removals])
     plain = means.get((0.0, 0.0), math.nan)
     center = plain if math.isfinite(plain) else float(np.nanmean(values))
-    reach = float(np.clip(np.nanmax(np.abs(values - center)), *_REACH))
-    image = axis.imshow(
-        values,
-        cmap="RdBu_r",
-        vmin=center - reach,
-        vmax=center + reach,
-        origin="lower",
-        aspect="auto",
-    )
+    worst = min(float(np.nanmin(values)), center - _REACH)
+    best = max(float(np.nanmax(values)), center + _REACH)
+    scale = TwoSlopeNorm(center, worst, best)
+    image = axis.imshow(values, cmap="RdBu_r", norm=scale, origin="lower", aspect="auto")
     axis.set_xticks(range(len(additions)), [f"{100 * share:.0f}" for share in additions])
     axis.set_yticks(range(len(removals)), [f"{100 * share:.0f}" for share in removals])
     for row, col in np.ndindex(values.shape):
         value = values[row, col]
-        dark = abs(value - center) > 0.6 * reach
+        dark = abs(float(scale(value)) - 0.5) > _DARK
         if math.isfinite(value):
             axis.text(
                 col,
