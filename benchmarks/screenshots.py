@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 BLOGS = str(ROOT / "examples" / "blogs")
-WIDTH, HEIGHT = 1280, 860
+WIDTH, HEIGHT = 760, 1000
 #: The largest picture that may be written.
 MOST_BYTES = 200_000
 _COLORS = 128
@@ -39,9 +39,9 @@ COMMANDS = (
 PICTURES = {
     "page_augment": ("better/report.html", None),
     "page_graph": ("better/report.html", "graph"),
-    "page_store": ("report.html", None),
+    "page_store": ("report.html", "paper"),
     "page_search": ("report.html", "searches"),
-    "page_inspect": ("inspect.html", None),
+    "page_inspect": ("inspect.html", "classes"),
     "page_model": ("model/report.html", "scores"),
 }
 
