@@ -159,8 +159,9 @@ def fit(
     tell_memory([plan], graphs, workers=1 if processes is None else None, quiet=quiet)
     if processes is None:
         check_run(placed, Room.left())
-    plan = placed.plan
-    estimator = plan.method.build(model=plan.model, training=plan.training, seed=seed)
+    # The other processes have the settings as given, and all compare them; fit decides the rest.
+    given, plan = plan.method, placed.plan
+    estimator = given.build(model=plan.model, training=plan.training, seed=seed)
     epochs = estimator.max_epochs(plan.training.epochs)
     folder = checkpoint_folder(store or default_store_url())
     saving = options.checkpoints(folder, checkpoint_minutes).of(placed.identity(0))
