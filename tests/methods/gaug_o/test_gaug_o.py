@@ -374,14 +374,18 @@ def test_what_it_learns_joins_nodes_of_one_class() -> None:
     assert float(p[new & alike].mean()) > 1.5 * float(p[new & ~alike].mean())
 
 
-def test_the_same_seed_gives_the_same_run_with_and_without_history(task: Task) -> None:
-    for model in ("gae", "vgae"):
-        config = config_of(edge_model=model)
-        first, second = (train(task, config, keep_history=kept) for kept in (True, False))
-        other = train(task, config, seed=1)
-        assert torch.equal(first.probabilities, second.probabilities)
-        assert same(weights_of(run_of(first)), weights_of(run_of(second)))
-        assert not torch.equal(first.probabilities, other.probabilities)
+@pytest.mark.parametrize("beta", [0.0, 1.0])
+@pytest.mark.parametrize("engine", ["blocked", "sparse"])
+@pytest.mark.parametrize("model", ["gae", "vgae"])
+def test_the_same_seed_gives_the_same_run_with_and_without_history(
+    task: Task, model: str, engine: str, beta: float
+) -> None:
+    config = config_of(edge_model=model, engine=engine, beta=beta)
+    first, second = (train(task, config, keep_history=kept) for kept in (True, False))
+    other = train(task, config, seed=1)
+    assert torch.equal(first.probabilities, second.probabilities)
+    assert same(weights_of(run_of(first)), weights_of(run_of(second)))
+    assert not torch.equal(first.probabilities, other.probabilities)
 
 
 # The variants.

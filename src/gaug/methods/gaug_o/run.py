@@ -174,8 +174,10 @@ class GAugORun(AugmentedRun):
         if self._embedding is None or self._batch is None:
             return {}
         if self.beta == 0:
+            # From its own random pairs: a history must not change what is trained on.
+            drawn = torch.Generator().manual_seed(0)
             with torch.no_grad():
-                loss = self.encoder.loss(self._embedding, self._batch.adjacency, self.generator)
+                loss = self.encoder.loss(self._embedding, self._batch.adjacency, drawn)
             self._edge_loss = loss.item()
         row = {
             "edge_learning_rate": self.optimizer.param_groups[0]["lr"],
