@@ -103,6 +103,8 @@ class Trainer:
             result = self._train_round(stage)
             # If it broke, no other round follows.
             following = self.run.next_round(result) if self.warning is None else None
+            if following is not None and following.anew:
+                self.own_epochs -= stage.done
             stage = self._begun(following)
 
     def new_optimizer(self) -> torch.optim.Optimizer:

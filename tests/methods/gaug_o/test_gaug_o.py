@@ -628,6 +628,15 @@ def test_progress_counts_every_epoch_of_both_halves(task: Task, variant: str) ->
     assert result.epochs == len(told) - of_the_predictor == 12
 
 
+def test_progress_never_exceeds_its_total_if_the_predictor_is_pretrained_again(task: Task) -> None:
+    config = config_of(edge_learning_rate=10.0)
+    told: list[float] = []
+    result = train(task, config, on_progress=lambda now: told.append(now.epochs))
+    assert run_of(result).encoder.input_scale is not None
+    again = list(range(1, config.pretrain_predictor_epochs + 1))
+    assert told == again + list(range(1, GAugO(config).max_epochs(8) + 1))
+
+
 # What goes wrong.
 
 

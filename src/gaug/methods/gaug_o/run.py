@@ -93,7 +93,12 @@ class GAugORun(AugmentedRun):
         # Adam starts afresh in each of them.
         self.optimizer = self._new_optimizer()
         if alone:
-            return Round(original, epochs=config.pretrain_predictor_epochs, method_alone=True)
+            return Round(
+                original,
+                epochs=config.pretrain_predictor_epochs,
+                method_alone=True,
+                anew=previous is not None,
+            )
         if previous is None or previous.round.method_alone:
             if config.pretrain_classifier_epochs:
                 return Round(
