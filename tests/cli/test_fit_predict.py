@@ -15,6 +15,7 @@ from gaug import load_graph
 from gaug.classifier.files import DESCRIPTION
 from gaug.data.catalog.entries import CATALOG
 from gaug.report.predictions import write_predictions
+from gaug.training.checkpoint import Checkpoint
 
 SHORT = ("--set", "epochs=5", "--quiet")
 
@@ -60,6 +61,30 @@ def test_a_split_with_test_nodes_is_tested(gaug, tmp_path):
     assert json.loads(result.out)["test_score"] is not None
     changed = gaug("fit", "karate", "--out", tmp_path / "n", "--json", "--set", "val_fraction=0.3")
     assert json.loads(changed.out)["test_score"] is not None
+
+
+def test_a_fit_leaves_the_checkpoint_of_a_run_alone_and_goes_on_from_its_own(
+    gaug, tmp_path, monkeypatch
+):
+    plain = ("karate", "--split", "stratified", "--checkpoint-minutes", "0")
+    long = (*plain, "--set", "epochs=20", "--set", "selection=last", "--quiet")
+
+    def interrupted(checkpoint: Checkpoint, state: dict[str, object]) -> None:
+        save(checkpoint, state)
+        if state["done"] == 10:
+            raise KeyboardInterrupt
+
+    save = Checkpoint.save
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "save", interrupted)
+        assert gaug("train", *long, "--runs", "1", "--workers", "1").code == 130
+        (of_the_run,) = tmp_path.glob("*.checkpoints/*")
+        content = of_the_run.read_bytes()
+        assert gaug("fit", *long, "--out", tmp_path / "m").code == 130
+    (of_the_fit,) = set(tmp_path.glob("*.checkpoints/*")) - {of_the_run}
+    assert gaug("fit", *long[:-1], "--out", tmp_path / "m").err.count("goes on from its") == 1
+    assert not of_the_fit.exists()
+    assert of_the_run.read_bytes() == content
 
 
 def test_an_earlier_model_is_replaced_only_by_force(gaug, tmp_path):

@@ -164,7 +164,7 @@ def fit(
     estimator = given.build(model=plan.model, training=plan.training, seed=seed)
     epochs = estimator.max_epochs(plan.training.epochs)
     folder = checkpoint_folder(store or default_store_url())
-    saving = options.checkpoints(folder, checkpoint_minutes).of(placed.identity(0))
+    saving = options.checkpoints(folder, checkpoint_minutes).of_fit(placed.identity(0))
     train = estimator.fit
     if cluster is not None and processes is not None:
         from gaug.runs.ray_training import fit_on_cluster
