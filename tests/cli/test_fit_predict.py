@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ import torch
 
 import gaug as library
 from gaug import load_graph
+from gaug.classifier.base import NodeClassifier
 from gaug.classifier.files import DESCRIPTION
 from gaug.data.catalog.entries import CATALOG
 from gaug.report.predictions import write_predictions
@@ -85,6 +87,30 @@ def test_a_fit_leaves_the_checkpoint_of_a_run_alone_and_goes_on_from_its_own(
     assert gaug("fit", *long[:-1], "--out", tmp_path / "m").err.count("goes on from its") == 1
     assert not of_the_fit.exists()
     assert of_the_run.read_bytes() == content
+
+
+def test_a_model_that_cannot_be_saved_keeps_its_checkpoint(gaug, tmp_path, monkeypatch):
+    def full(classifier: NodeClassifier, folder: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    fit = ("fit", "karate", "--out", tmp_path / "m", "--checkpoint-minutes", "0")
+    with monkeypatch.context() as patched:
+        patched.setattr(NodeClassifier, "save", full)
+        result = gaug(*fit, *SHORT)
+    assert result.code == 1
+    assert result.err.endswith("m cannot be written: No space left on device.\n")
+    assert len(list(tmp_path.glob("*.checkpoints/*"))) == 1
+    assert gaug(*fit, *SHORT).code == 0
+    assert list(tmp_path.glob("*.checkpoints/*")) == []
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_training(gaug, no_training, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    result = gaug("fit", "karate", "--out", tmp_path / "file" / "new" / "m")
+    assert result.code == 1
+    assert result.err.count("\n") == 1
+    assert "cannot be written" in result.err
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
 
 
 def test_an_earlier_model_is_replaced_only_by_force(gaug, tmp_path):

@@ -107,7 +107,7 @@ def fit(
     if ranks.rank() > 0:
         _train_along(plan, source, data_root, device)
         return
-    from gaug.classifier.files import DESCRIPTION, PAGE, check_target
+    from gaug.classifier.files import DESCRIPTION, PAGE, check_target, check_writable
     from gaug.cli.graphs import read_graph
     from gaug.cli.progress import run_progress
     from gaug.cli.resumption import Resumption
@@ -126,6 +126,8 @@ def fit(
         raise DataError(
             f"There is already a model in {out}. Use another folder, or --force to replace it."
         )
+    with writing("folder", out):
+        check_writable(out)
     loaded, info = read_graph(source, data_root, plan.data.feature_scaling)
     options.tell_notes(loaded, quiet=quiet)
     plan = _with_split(plan, loaded)
@@ -193,10 +195,12 @@ def fit(
             on_progress=tell,
             checkpoint=saving.path,
             checkpoint_seconds=saving.seconds,
+            keep_checkpoint=True,
         )
     seconds = time.perf_counter() - begun
     with writing("folder", out):
         fitted.save(out)
+    saving.remove()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the fit has told what was changed
         predicted = fitted.predict_proba(data, info=info)

@@ -26,7 +26,7 @@ from gaug.methods.settings import changed, changed_of_model, configs_of_predicto
 from gaug.methods.trained import Trained, summary_of
 from gaug.models.spec import Model, ModelSpec
 from gaug.provenance import software_versions
-from gaug.training.checkpoint import SECONDS_BETWEEN, Checkpoint
+from gaug.training.checkpoint import SECONDS_BETWEEN, Checkpoint, remove_checkpoint
 from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.graph_size import GraphSize
 from gaug.training.hooks import Augmentation
@@ -137,6 +137,7 @@ class Method(Augmentation, Generic[C, K]):
         on_progress: OnProgress | None = None,
         checkpoint: str | Path | None = None,
         checkpoint_seconds: float = SECONDS_BETWEEN,
+        keep_checkpoint: bool = False,
     ) -> K:
         """Train once and return the fitted classifier.
 
@@ -159,6 +160,8 @@ class Method(Augmentation, Generic[C, K]):
             checkpoint: File in which a training that takes long is saved regularly. A later call
                 with the same graph and settings goes on from it, and it is removed at the end.
             checkpoint_seconds: How long to train from one checkpoint to the next.
+            keep_checkpoint: Whether to leave it there at the end, for a caller who removes it when
+                the classifier is saved.
         """
         self.config.check_ranks(group_size())
         self.training.check_ranks(group_size())
@@ -170,7 +173,10 @@ class Method(Augmentation, Generic[C, K]):
                 assert trained is not None, "the first rank has the result"
                 return cast("K", trained.method._classifier(trained))
 
-            return ranks.of_first(classifier)
+            fitted = ranks.of_first(classifier)
+            if saving is not None and ranks.is_first and not keep_checkpoint:
+                remove_checkpoint(saving[0])
+            return fitted
 
     def _classifier(self, trained: Trained) -> K:
         """The classifier that results from a run; called on the prepared method."""
@@ -224,8 +230,6 @@ class Method(Augmentation, Generic[C, K]):
                 runs.train_along(0)
                 return None
             result = runs.train(0, on_progress=on_progress, checkpoint=checkpoint)
-        if checkpoint is not None:
-            checkpoint.remove()
         if result.warning:
             warnings.warn(result.warning, stacklevel=3)
         return Trained(task, method, result, summary_of(graph, task, result, info, self.seed))

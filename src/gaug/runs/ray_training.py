@@ -44,6 +44,7 @@ def fit_on_cluster(
     on_progress: OnProgress | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_seconds: float = SECONDS_BETWEEN,
+    keep_checkpoint: bool = False,
 ) -> K:
     """Train once by several processes on a Ray cluster, and return the fitted classifier.
 
@@ -61,6 +62,7 @@ def fit_on_cluster(
         checkpoint: File of this machine that checkpoints are sent to. A later call with the same
             graph and settings goes on from it, and it is removed at the end.
         checkpoint_seconds: How long to train from one checkpoint to the next.
+        keep_checkpoint: Whether to leave it there at the end.
     """
     for name, number in {"ranks": ranks, "threads": threads}.items():
         if number < 1:
@@ -96,7 +98,7 @@ def fit_on_cluster(
         if connected_here:
             ray.shutdown()
     classifier: NodeClassifier = torch.load(io.BytesIO(made), "cpu", weights_only=False)
-    if file is not None:
+    if file is not None and not keep_checkpoint:
         remove_checkpoint(file)
     if classifier.summary.warning:
         warnings.warn(classifier.summary.warning, stacklevel=2)
