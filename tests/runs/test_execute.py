@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from gaug import NoAugmentation
 from gaug.cli.main import main
-from gaug.errors import ConfigError, DataError, GaugError, StoreError
+from gaug.errors import ConfigError, DataError, GaugError, StoreError, TrainingError
 from gaug.provenance import software_versions
 from gaug.runs.execute import execute, execute_all
 from gaug.runs.execution import Request
@@ -26,6 +28,7 @@ from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 from gaug.runs.worker_processes import WorkerProcesses
+from gaug.training.hooks import AugmentedRun, Visible
 from tests.known import known
 
 SETTINGS = ("train_fraction=0.2", "epochs=5")
@@ -331,6 +334,37 @@ def test_a_store_that_cannot_be_written_is_refused_before_training(tmp_path, tra
     ):
         execute(karate(), runs=1, store=store)
     assert trained == []
+
+
+class Lacking(NoAugmentation):
+    """Its first run finds no memory left."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error: Exception | None = error
+
+    def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        return super().start(visible, generator)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes."),
+        RuntimeError("MPS backend out of memory (MPS allocated: 18.10 GB)."),
+    ],
+)
+def test_lack_of_memory_is_the_error_of_one_run(error):
+    results = execute_all([Request(karate(method=Lacking(error)), range(2))])
+    (_, first), (_, second) = results
+    assert isinstance(first, TrainingError)
+    assert str(first).startswith("There is not enough memory for this run.")
+    assert record_of(second).run == 1
 
 
 # Several plans at once.
