@@ -361,6 +361,19 @@ def test_plans_that_share_an_automatic_batch_size_stay_what_they_are(data: Data)
         assert found.note is not None
 
 
+@pytest.mark.parametrize("varied", ["hidden", "split_seed"])
+def test_an_automatic_batch_size_is_decided_once_however_many_others_are(
+    data: Data, varied: str
+) -> None:
+    graphs = Graphs()
+    plans = [
+        Plan.of(data, settings={"batch_size": "auto", varied: number}) for number in range(4, 44)
+    ]
+    before = [graphs.place(plan).identity(0) for plan in plans]
+    set_max_memory(1)  # which would leave no room for any of them
+    assert [graphs.place(plan).identity(0) for plan in plans] == before
+
+
 class Own(torch.nn.Linear):
     """A user-defined module."""
 
