@@ -361,6 +361,25 @@ def test_plans_that_share_an_automatic_batch_size_stay_what_they_are(data: Data)
         assert found.note is not None
 
 
+@pytest.mark.parametrize("given", [{}, {"fanout": 5}, {"fanout": 5, "batch_hops": 1}])
+def test_what_an_automatic_batch_size_says_to_repeat_it_does_repeat_it(
+    data: Data, given: dict[str, Any]
+) -> None:
+    placed = Graphs().place(Plan.of(data, settings={"batch_size": "auto", **given}))
+    assert placed.note is not None
+    unused = " and ".join(given)
+    assert (f"on the whole graph, without {unused}:" in placed.note) == bool(given)
+    remedy = placed.note.partition("To repeat or resume it, set batch_size=none")[2]
+    assert remedy == (f" and leave out {unused}." if given else ".")
+    again = Graphs().place(Plan.of(data, settings={"batch_size": None}))
+    assert again.identity(0) == placed.identity(0)
+
+
+def test_evaluate_tells_what_an_automatic_batch_size_comes_to(data: Data) -> None:
+    with pytest.warns(UserWarning, match="batch_size=auto trains on the whole graph: a run takes"):
+        gaug.evaluate(data, runs=1, epochs=1, batch_size="auto")
+
+
 @pytest.mark.parametrize("varied", ["hidden", "split_seed"])
 def test_an_automatic_batch_size_is_decided_once_however_many_others_are(
     data: Data, varied: str
