@@ -173,9 +173,10 @@ def test_graphs_that_reach_their_limit_are_a_reason() -> None:
     assert few.least < few.peak < capped.least
 
 
-def test_a_refusal_tells_how_many_edges_may_be_drawn() -> None:
+@pytest.mark.parametrize("passes", [0, 3])
+def test_a_refusal_tells_how_many_edges_may_be_drawn(passes: int) -> None:
     data = planted_graph(SyntheticConfig(num_nodes=12_000))
-    settings: dict[str, Any] = {"batch_size": 100, "fanout": 5}
+    settings = {"batch_size": 100, "fanout": 5, "consistency_passes": passes}
     plan = Plan.of(data, model="gat", method="gaug-o", settings=settings)
     placed = Graphs().place(plan)
     tight = Room(plan_memory(placed).least - 1_000_000)
