@@ -142,6 +142,10 @@ def test_a_world_of_one_process_is_no_matter(gaug, tmp_path, monkeypatch) -> Non
             ["--cluster", "auto", "--ranks", "1", "--set", "batch_size=auto"],
             "batch_size=auto looks at the memory of this machine",
         ),
+        (
+            ["--cluster", "auto", "--ranks", "1", "--device", "cuda:1"],
+            "got 'cuda:1'. Leave out the number: Ray gives each process a GPU.",
+        ),
     ],
 )
 def test_ranks_of_a_cluster_that_cannot_be_are_refused_in_one_line(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from gaug import GAugM, NoAugmentation
+from gaug import GAugM, GAugO, NoAugmentation, Stack
 from gaug.data.config import SplitConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
@@ -216,3 +216,15 @@ def test_the_epochs_that_a_run_may_take_are_those_of_its_method(two_cliques: Dat
     result = runs.train(0, on_progress=lambda now: told.append(now.epochs))
     assert told == [1, 2, 3]
     assert runs.max_epochs == result.epochs == 3
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_the_best_weights_of_pretraining_are_refused_where_nothing_is_validated(
+    task: Task, stacked: bool
+) -> None:
+    method: Any = GAugO(pretrain_weights="best")
+    method = Stack(GAugM(predictor="ra"), method) if stacked else method
+    last = TrainingConfig(epochs=3, selection="last")
+    with pytest.raises(ConfigError, match="pretrain_weights=best goes by the validation score"):
+        PreparedRuns.prepare(task, ModelSpec.of("gcn"), method, last)
+    prepared(task, method)

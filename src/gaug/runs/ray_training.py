@@ -67,9 +67,9 @@ def fit_on_cluster(
     for name, number in {"ranks": ranks, "threads": threads}.items():
         if number < 1:
             raise ConfigError(f"{name} must be at least 1, got {number}.")
-    kind = device.partition(":")[0]
-    if kind not in ("cpu", "cuda"):
-        raise ConfigError(f"On a cluster, device must be cpu or cuda, got {device!r}.")
+    if device not in ("cpu", "cuda"):
+        which = " Leave out the number: Ray gives each process a GPU." if ":" in device else ""
+        raise ConfigError(f"On a cluster, device must be cpu or cuda, got {device!r}.{which}")
     method.config.check_ranks(ranks)
     method.training.check_ranks(ranks)
     valid = method.valid_graph(data)
@@ -83,7 +83,7 @@ def fit_on_cluster(
     connected_here = connect(cluster)
     tell = on_progress or (lambda now: None)
     try:
-        each = {"CPU": threads, **({"GPU": 1} if kind == "cuda" else {})}
+        each = {"CPU": threads, **({"GPU": 1} if device == "cuda" else {})}
         _check_room(ranks, each)
         begun = None
         if file is not None and file.exists():

@@ -79,6 +79,7 @@ class PreparedRuns:
         at_hand = max(threads, torch.get_num_threads())
         with computing_threads(threads), ranking_threads(at_hand):
             check_training(task, training)
+            method.config.check_training(training)
             task.ranks.of_first(lambda: check_model(model, task))  # it calls it on the whole graph
             if isinstance(training.batch_size, int):
                 with torch.random.fork_rng(devices=[]):
