@@ -113,6 +113,20 @@ def test_a_folder_that_cannot_be_written_is_refused_before_training(gaug, no_tra
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize("url", ["postgresql://host:port/runs", "://runs"])
+@pytest.mark.parametrize("command", [("train",), ("fit", "--out", "model")])
+def test_a_url_of_a_store_that_is_none_is_refused_in_one_line(
+    gaug, no_training, monkeypatch, tmp_path, command, url
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GAUG_STORE", url)
+    result = gaug(*command, "karate", "--quiet")
+    assert result.code == 1
+    assert result.err.startswith(f"gaug: The store {url.partition('://')[0]}://")
+    assert result.err.count("\n") == 1
+    assert "Use --store to select another" in result.err
+
+
 def test_an_earlier_model_is_replaced_only_by_force(gaug, tmp_path):
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / DESCRIPTION).write_text("{}")
