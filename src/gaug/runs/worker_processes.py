@@ -18,7 +18,7 @@ from gaug.errors import ConfigError, GaugError, TrainingError
 from gaug.memory import Allowance, Room, set_share
 from gaug.runs.executor import Executor, Job, OnNote, OnProgress
 from gaug.runs.interrupts import DeferredInterrupts, interrupts_ignored
-from gaug.runs.sending import pack, unpack
+from gaug.runs.sending import drop_copies, pack, unpack
 
 #: Bytes of a worker process that it shares with no other: Python and the libraries at work.
 WORKER_BYTES = 400_000_000
@@ -133,11 +133,12 @@ class WorkerProcesses(Executor):
         return share if fits else None
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes, and give back what was shared with them."""
         if self._pool is not None:
             self._signals.canceled.set()
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
+            drop_copies()
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
