@@ -30,11 +30,12 @@ from gaug.training.checkpoint import SECONDS_BETWEEN, Checkpoint, remove_checkpo
 from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.graph_size import GraphSize
 from gaug.training.hooks import Augmentation
-from gaug.training.progress import OnProgress, Progress, preparing
+from gaug.training.progress import OnProgress, Progress
 from gaug.training.ranks import Ranks, group_size, ranks_here
 from gaug.training.run import PreparedRuns, computing_threads
 from gaug.training.shared_graph import shared_graph
 from gaug.training.task import Task
+from gaug.training.time_left import preparing
 from gaug.training.user_code import user_code_fingerprint
 
 C = TypeVar("C", bound=MethodConfig)

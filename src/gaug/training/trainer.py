@@ -18,9 +18,10 @@ from gaug.models.config import ModelConfig, ModuleConfig
 from gaug.training import saved_run
 from gaug.training.batch import work_on
 from gaug.training.batches import MiniBatches, WholeGraph, hops_of_batches
-from gaug.training.best_epoch import Flaw, finite_weights
+from gaug.training.best_epoch import finite_weights
 from gaug.training.checkpoint import UNREADABLE, Checkpoint, StartOverError
 from gaug.training.config import TrainingConfig
+from gaug.training.flaw import Flaw
 from gaug.training.hooks import AugmentedRun, Round, RoundResult
 from gaug.training.loss import classification_loss
 from gaug.training.metrics import micro_f1
