@@ -21,6 +21,7 @@ from gaug.runs.ray_calls import cancel, cause_of, checked, machines, pack, versi
 from gaug.runs.ray_connection import connect, import_ray
 from gaug.runs.ray_failures import failure_of, lost
 from gaug.training.checkpoint import SECONDS_BETWEEN, remove_checkpoint, write_checkpoint
+from gaug.training.flaw import FlawError
 from gaug.training.progress import OnProgress, Progress
 
 if TYPE_CHECKING:
@@ -148,7 +149,10 @@ def _trained(
                     _keep(item, file)
         ray.get(training)
     except RayTaskError as error:
-        raise failure_of(cause_of(error), file) from error
+        failure = failure_of(cause_of(error), file)
+        if isinstance(failure, FlawError) and file is not None:
+            remove_checkpoint(file)
+        raise failure from error
     except RayError as error:
         raise lost(reason_of(error), file) from error
     finally:

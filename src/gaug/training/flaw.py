@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from gaug.errors import TrainingError
 from gaug.training.hooks import AugmentedRun, Round
+
+
+class FlawError(TrainingError):
+    """A training came to a flaw, and would again from any of its checkpoints."""
 
 
 @dataclass(frozen=True)
