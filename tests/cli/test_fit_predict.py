@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import json
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from gaug import load_graph
 from gaug.classifier.base import NodeClassifier
 from gaug.classifier.files import DESCRIPTION
 from gaug.data.catalog.entries import CATALOG
+from gaug.errors import TrainingError
 from gaug.report.predictions import write_predictions
+from gaug.training import run as training_run
 from gaug.training.checkpoint import Checkpoint
 
 SHORT = ("--set", "epochs=5", "--quiet")
@@ -125,6 +128,27 @@ def test_a_url_of_a_store_that_is_none_is_refused_in_one_line(
     assert result.err.startswith(f"gaug: The store {url.partition('://')[0]}://")
     assert result.err.count("\n") == 1
     assert "Use --store to select another" in result.err
+
+
+def test_warnings_are_lines_also_of_a_fit_that_fails(gaug, tmp_path, monkeypatch):
+    def failing(*arguments: object, **options: object) -> None:
+        warnings.warn("features are odd", stacklevel=1)
+        warnings.warn("weights\n  overflow", RuntimeWarning, stacklevel=1)
+        warnings.warn("a name will change", FutureWarning, stacklevel=1)
+        warnings.warn("of a library", DeprecationWarning, stacklevel=1)
+        raise TrainingError("It broke.")
+
+    monkeypatch.setattr(training_run, "train_run", failing)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # as on the command line
+        result = gaug("fit", "karate", "--out", tmp_path / "m", *SHORT)
+    assert result.code == 1
+    assert result.err.splitlines() == [
+        "gaug: features are odd",
+        "gaug: weights overflow",
+        "gaug: a name will change",
+        "gaug: It broke.",
+    ]
 
 
 def test_an_earlier_model_is_replaced_only_by_force(gaug, tmp_path):

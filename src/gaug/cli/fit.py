@@ -302,13 +302,18 @@ def _print(summary: dict[str, Any], out: Path, page: str) -> None:
     )
 
 
+# Not for users: what the authors of a library should change, and what Python keeps silent.
+_OF_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+
+
 @contextlib.contextmanager
 def warnings_as_lines() -> Iterator[None]:
-    """Print Python warnings on standard error, one line each."""
+    """Print Python warnings on standard error, one line each, also if the block fails."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        yield
-    for warning in dict.fromkeys(
-        str(found.message) for found in caught if found.category is UserWarning
-    ):
-        print(f"gaug: {warning}", file=sys.stderr)
+        try:
+            yield
+        finally:
+            told = (one for one in caught if not issubclass(one.category, _OF_DEVELOPERS))
+            for text in dict.fromkeys(" ".join(str(one.message).split()) for one in told):
+                print(f"gaug: {text}", file=sys.stderr)
