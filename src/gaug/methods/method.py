@@ -30,7 +30,7 @@ from gaug.training.checkpoint import SECONDS_BETWEEN, Checkpoint, remove_checkpo
 from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.graph_size import GraphSize
 from gaug.training.hooks import Augmentation
-from gaug.training.progress import OnProgress, Progress
+from gaug.training.progress import OnEpoch, Progress
 from gaug.training.ranks import Ranks, group_size, ranks_here
 from gaug.training.run import PreparedRuns, computing_threads
 from gaug.training.shared_graph import shared_graph
@@ -135,7 +135,7 @@ class Method(Augmentation, Generic[C, K]):
         *,
         info: GraphInfo | None = None,
         threads: int = 1,
-        on_progress: OnProgress | None = None,
+        on_progress: OnEpoch | None = None,
         checkpoint: str | Path | None = None,
         checkpoint_seconds: float = SECONDS_BETWEEN,
         keep_checkpoint: bool = False,
@@ -188,7 +188,7 @@ class Method(Augmentation, Generic[C, K]):
         data: Data,
         info: GraphInfo,
         threads: int,
-        on_progress: OnProgress | None,
+        on_progress: OnEpoch | None,
         saving: tuple[Path, float] | None,
         ranks: Ranks,
     ) -> Trained | None:

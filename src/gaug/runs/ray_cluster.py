@@ -124,7 +124,7 @@ class RayCluster(Executor):
 
     def _begin(self, job: Job[Any]) -> tuple[ObjectRef[Any], int]:
         wanted = needs(job)
-        share = equal_share(wanted, self._machines())
+        allowed = equal_share(wanted, self._machines())
         number = next(self._numbers)
         elsewhere: Callable[[], object] = getattr(job, "elsewhere", lambda: job)
         packed, references = pack(self._store, elsewhere())
@@ -134,7 +134,7 @@ class RayCluster(Executor):
             memory=wanted.get("memory"),
             max_retries=RETRIES,
         )
-        sent = (packed, references, share, number, self._board)
+        sent = (packed, references, allowed, number, self._board)
         return work.remote(versions_here(), *sent), number
 
     def _result(self, reference: ObjectRef[Any]) -> Any:

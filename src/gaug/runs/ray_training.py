@@ -22,7 +22,7 @@ from gaug.runs.ray_connection import connect, import_ray
 from gaug.runs.ray_failures import failure_of, lost
 from gaug.training.checkpoint import SECONDS_BETWEEN, remove_checkpoint, write_checkpoint
 from gaug.training.flaw import FlawError
-from gaug.training.progress import OnProgress, Progress
+from gaug.training.progress import OnEpoch, Progress
 
 if TYPE_CHECKING:
     from gaug.runs.ray_rank import RankWork
@@ -42,7 +42,7 @@ def fit_on_cluster(
     info: GraphInfo | None = None,
     threads: int = 1,
     device: str = "cpu",
-    on_progress: OnProgress | None = None,
+    on_progress: OnEpoch | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_seconds: float = SECONDS_BETWEEN,
     keep_checkpoint: bool = False,
@@ -121,7 +121,7 @@ def _check_room(ranks: int, each: Mapping[str, int]) -> None:
 
 
 def _trained(
-    work: RankWork, ranks: int, each: Mapping[str, int], tell: OnProgress, file: Path | None
+    work: RankWork, ranks: int, each: Mapping[str, int], tell: OnEpoch, file: Path | None
 ) -> bytes:
     """The classifier that the first rank sends; checkpoints go to the file."""
     import ray

@@ -23,4 +23,4 @@ class Progress:
 
 
 #: Called after each epoch, and in epochs of several batches after each batch.
-OnProgress = Callable[[Progress], None]
+OnEpoch = Callable[[Progress], None]

@@ -25,7 +25,7 @@ from gaug.training.checkpoint import Checkpoint
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation
 from gaug.training.loop import RunResult, check_training, train_along, train_run
-from gaug.training.progress import OnProgress
+from gaug.training.progress import OnEpoch
 from gaug.training.task import Task
 
 
@@ -118,7 +118,7 @@ class PreparedRuns:
         run: int,
         *,
         keep_history: bool = False,
-        on_progress: OnProgress | None = None,
+        on_progress: OnEpoch | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> RunResult:
         """Train and evaluate once.

@@ -25,7 +25,7 @@ from gaug.training.flaw import Flaw, FlawError
 from gaug.training.hooks import AugmentedRun, Round, RoundResult
 from gaug.training.loss import classification_loss
 from gaug.training.metrics import micro_f1
-from gaug.training.progress import OnProgress, Progress
+from gaug.training.progress import OnEpoch, Progress
 from gaug.training.stage import Stage
 from gaug.training.steps import Steps
 from gaug.training.task import Task
@@ -60,7 +60,7 @@ class Trainer:
         seed: int,
         *,
         keep_history: bool = False,
-        on_progress: OnProgress | None = None,
+        on_progress: OnEpoch | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self.task = task

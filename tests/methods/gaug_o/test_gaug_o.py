@@ -35,7 +35,7 @@ from gaug.models.spec import ModelSpec
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Round, RoundResult
 from gaug.training.loop import RunResult, train_run
-from gaug.training.progress import OnProgress
+from gaug.training.progress import OnEpoch
 from gaug.training.task import Task
 from tests.batch_of import whole_batch
 
@@ -99,7 +99,7 @@ def train(
     model: str = "gcn",
     seed: int = 0,
     keep_history: bool = False,
-    on_progress: OnProgress | None = None,
+    on_progress: OnEpoch | None = None,
 ) -> RunResult:
     def build() -> nn.Module:
         if model in MODULES:
