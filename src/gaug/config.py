@@ -211,6 +211,15 @@ def _replaced(
     }
 
 
+def check_count(name: str, count: int) -> None:
+    """Raise unless there is at least one.
+
+    >>> check_count("threads", 1)
+    """
+    if count < 1:
+        raise ConfigError(f"{name} must be at least 1, got {count}.")
+
+
 def check_seed(seed: int) -> None:
     """Raise if a seed of runs cannot be recorded: databases hold whole numbers of 32 bits."""
     if seed < 0:

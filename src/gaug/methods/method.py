@@ -15,7 +15,7 @@ from typing_extensions import TypeVar
 
 from gaug.classifier.base import NodeClassifier, valid_for
 from gaug.classifier.graph_info import GraphInfo
-from gaug.config import Config, assign_settings
+from gaug.config import Config, assign_settings, check_count
 from gaug.data.fitting_split import with_fitting_masks
 from gaug.edge_predictors.config import PredictorConfig
 from gaug.errors import ConfigError
@@ -193,8 +193,7 @@ class Method(Augmentation, Generic[C, K]):
         ranks: Ranks,
     ) -> Trained | None:
         """Train on this rank; the first has the result."""
-        if threads < 1:
-            raise ConfigError(f"threads must be at least 1, got {threads}.")
+        check_count("threads", threads)
         version = software_versions()["gaug"]
         ranks.check_same("settings", f"{self!r} with seed {self.seed} in gaug {version}")
         graph = shared_graph(self.valid_graph(data, tell=ranks.is_first), ranks)

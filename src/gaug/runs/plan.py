@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
-from gaug.config import Config, apply_settings, check_seed
+from gaug.config import Config, apply_settings, check_count, check_seed
 from gaug.data.config import DataConfig, SplitConfig
 from gaug.data.source import GraphSource
 from gaug.edge_predictors.registry import PREDICTORS
@@ -107,8 +107,7 @@ class Plan:
             seed = method.seed if seed is None else seed
         seed = 0 if seed is None else seed
         check_seed(seed)
-        if threads < 1:
-            raise ConfigError(f"threads must be at least 1, got {threads}.")
+        check_count("threads", threads)
         if isinstance(graph, (str, Path)):
             graph = GraphSource.of(graph)
         if device is not None and device.partition(":")[0] not in DEVICES:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gaug.errors import ConfigError, GaugError, TrainingError, reason_of
+from gaug.config import check_count
+from gaug.errors import GaugError, TrainingError, reason_of
 from gaug.memory import Room
 from gaug.pairs.parts import parts_done_by
 from gaug.runs.executor import Executor, Job, OnNote, OnProgress
@@ -46,8 +47,8 @@ class RayCluster(Executor):
     """
 
     def __init__(self, address: str, workers: int | None = None) -> None:
-        if workers is not None and workers < 1:
-            raise ConfigError(f"workers must be at least 1, got {workers}.")
+        if workers is not None:
+            check_count("workers", workers)
         self.workers = workers
         # Before Ray starts: how often it tries again a job that took too much memory.
         os.environ.setdefault("RAY_task_oom_retries", str(RETRIES))

@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from gaug.classifier.base import NodeClassifier
 from gaug.classifier.graph_info import GraphInfo
+from gaug.config import check_count
 from gaug.errors import ConfigError, reason_of
 from gaug.graph.mapped_graph import MappedGraph
 from gaug.methods.method import K, Method
@@ -66,8 +67,7 @@ def fit_on_cluster(
         keep_checkpoint: Whether to leave it there at the end.
     """
     for name, number in {"ranks": ranks, "threads": threads}.items():
-        if number < 1:
-            raise ConfigError(f"{name} must be at least 1, got {number}.")
+        check_count(name, number)
     if device not in ("cpu", "cuda"):
         which = " Leave out the number: Ray gives each process a GPU." if ":" in device else ""
         raise ConfigError(f"On a cluster, device must be cpu or cuda, got {device!r}.{which}")

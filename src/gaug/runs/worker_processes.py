@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +13,12 @@ from typing import Any, TypeVar
 
 import torch.multiprocessing
 
-from gaug.errors import ConfigError, GaugError, TrainingError
+from gaug.errors import GaugError, TrainingError
 from gaug.memory import Allowance, Room, set_share
 from gaug.runs.executor import Executor, Job, OnNote, OnProgress
 from gaug.runs.interrupts import DeferredInterrupts, interrupts_ignored
 from gaug.runs.sending import drop_copies, pack, unpack
+from gaug.runs.unsendable import unsendable_told
 
 #: Bytes of a worker process that it shares with no other: Python and the libraries at work.
 WORKER_BYTES = 400_000_000
@@ -170,15 +170,8 @@ class WorkerProcesses(Executor):
 
 
 def _packed(job: Job[Any]) -> bytes:
-    try:
+    with unsendable_told("a worker process", "in a module that can be imported, or use one worker"):
         return pack(job)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        if "pickle" in f"{type(error).__name__} {error}".lower():
-            raise ConfigError(
-                f"A run cannot be sent to a worker process: {error}. Define your own models,"
-                " methods and predictors in a module that can be imported, or use one worker."
-            ) from error
-        raise
 
 
 def _is_broken(future: Future[Any]) -> bool:

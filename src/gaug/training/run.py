@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from gaug.config import check_count
 from gaug.errors import ConfigError, reason_of
 from gaug.graph.sparse import SparseMatrix
 from gaug.models.calling import apply_model
@@ -74,8 +75,7 @@ class PreparedRuns:
             threads: Threads of each run.
             on_share: Called with the share of the work done so far, if it takes long.
         """
-        if threads < 1:
-            raise ConfigError(f"threads must be at least 1, got {threads}.")
+        check_count("threads", threads)
         at_hand = max(threads, torch.get_num_threads())
         with computing_threads(threads), ranking_threads(at_hand):
             check_training(task, training)
