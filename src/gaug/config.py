@@ -17,6 +17,8 @@ from typing import Any, ClassVar
 
 from gaug.errors import ConfigError, unknown_name
 
+_LARGEST_SEED = 2**31 - 1
+
 
 @dataclass(frozen=True)
 class Range:
@@ -207,6 +209,23 @@ def _replaced(
     return {
         group: dataclasses.replace(config, **changes[group]) for group, config in groups.items()
     }
+
+
+def check_count(name: str, count: int) -> None:
+    """Raise unless there is at least one.
+
+    >>> check_count("threads", 1)
+    """
+    if count < 1:
+        raise ConfigError(f"{name} must be at least 1, got {count}.")
+
+
+def check_seed(seed: int) -> None:
+    """Raise if a seed of runs cannot be recorded: databases hold whole numbers of 32 bits."""
+    if seed < 0:
+        raise ConfigError(f"seed must be at least 0, got {seed}.")
+    if seed > _LARGEST_SEED:
+        raise ConfigError(f"seed must be at most {_LARGEST_SEED}, got {seed}.")
 
 
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

@@ -321,3 +321,15 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+# What PyTorch says where it raises no error of its own for it: of the CPU, and of some devices.
+_LACKING = ("allocate memory", "out of memory")
+
+
+def is_lack_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out, that of the machine or that of a GPU."""
+    torch = sys.modules.get("torch")  # if it was raised there, it is imported
+    if isinstance(error, (MemoryError, getattr(torch, "OutOfMemoryError", MemoryError))):
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in _LACKING)

@@ -384,3 +384,11 @@ def test_the_words_of_a_search_rank_what_was_run(scored) -> None:
     means = [trial.mean for trial in ranked]
     assert means == sorted(means, reverse=True)
     assert isinstance(result.best, Trial)
+
+
+def test_weights_that_are_best_on_validation_nodes_are_not_tried_with_the_last_epoch(scored):
+    scored(lambda prepared, run: 50.0)
+    settings = ("selection=last", "engine=blocked")
+    found = search_settings(karate("gaug-o", *settings), trials=6, trial_runs=1, finalists=0)
+    assert all(trial.failure is None for trial in found.trials)
+    assert all("pretrain_weights" not in trial.settings for trial in found.trials)

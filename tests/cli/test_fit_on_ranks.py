@@ -14,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from gaug import load, load_graph
 from gaug.classifier.files import PAGE
 from gaug.runs.executor import Executor
 
@@ -27,9 +28,23 @@ _FIT = (
 def test_two_processes_write_the_model_of_one(gaug, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
+    assert_same(gaug, by_two_processes(tmp_path / "two", scratch), tmp_path)
+    assert list(scratch.glob("gaug-*")) == []
+
+
+@pytest.mark.ranks
+@pytest.mark.parametrize("method", ["gaug-o", "gaug-m+gaug-o"])
+def test_two_processes_agree_on_what_the_graph_decides(tmp_path: Path, method: str) -> None:
+    found = by_two_processes(tmp_path / "model", tmp_path, "--method", method)
+    assert found["config"]["method"]["engine"] == "blocked"
+    assert load(tmp_path / "model").predict(load_graph("karate")).shape == (34,)
+
+
+def by_two_processes(out: Path, scratch: Path, *options: str) -> dict[str, Any]:
+    """The summary of a fit that torchrun splits."""
     torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
     done = subprocess.run(
-        [sys.executable, *torchrun, "-m", "gaug", *_FIT, "--out", str(tmp_path / "two")],
+        [sys.executable, *torchrun, "-m", "gaug", *_FIT, *options, "--out", str(out)],
         capture_output=True,
         text=True,
         check=False,
@@ -37,9 +52,7 @@ def test_two_processes_write_the_model_of_one(gaug, tmp_path: Path) -> None:
         env={**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(scratch)},
     )
     assert done.returncode == 0, done.stderr
-    # Of one process: two would be no JSON.
-    assert_same(gaug, json.loads(done.stdout), tmp_path)
-    assert list(scratch.glob("gaug-*")) == []
+    return json.loads(done.stdout)  # of one process: two would be no JSON
 
 
 def test_two_processes_of_a_cluster_write_the_model_of_one(
@@ -128,6 +141,10 @@ def test_a_world_of_one_process_is_no_matter(gaug, tmp_path, monkeypatch) -> Non
         (
             ["--cluster", "auto", "--ranks", "1", "--set", "batch_size=auto"],
             "batch_size=auto looks at the memory of this machine",
+        ),
+        (
+            ["--cluster", "auto", "--ranks", "1", "--device", "cuda:1"],
+            "got 'cuda:1'. Leave out the number: Ray gives each process a GPU.",
         ),
     ],
 )

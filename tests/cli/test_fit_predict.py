@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,9 +14,13 @@ import torch
 
 import gaug as library
 from gaug import load_graph
+from gaug.classifier.base import NodeClassifier
 from gaug.classifier.files import DESCRIPTION
 from gaug.data.catalog.entries import CATALOG
+from gaug.errors import TrainingError
 from gaug.report.predictions import write_predictions
+from gaug.training import run as training_run
+from gaug.training.checkpoint import Checkpoint
 
 SHORT = ("--set", "epochs=5", "--quiet")
 
@@ -60,6 +66,89 @@ def test_a_split_with_test_nodes_is_tested(gaug, tmp_path):
     assert json.loads(result.out)["test_score"] is not None
     changed = gaug("fit", "karate", "--out", tmp_path / "n", "--json", "--set", "val_fraction=0.3")
     assert json.loads(changed.out)["test_score"] is not None
+
+
+def test_a_fit_leaves_the_checkpoint_of_a_run_alone_and_goes_on_from_its_own(
+    gaug, tmp_path, monkeypatch
+):
+    plain = ("karate", "--split", "stratified", "--checkpoint-minutes", "0")
+    long = (*plain, "--set", "epochs=20", "--set", "selection=last", "--quiet")
+
+    def interrupted(checkpoint: Checkpoint, state: dict[str, object]) -> None:
+        save(checkpoint, state)
+        if state["done"] == 10:
+            raise KeyboardInterrupt
+
+    save = Checkpoint.save
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "save", interrupted)
+        assert gaug("train", *long, "--runs", "1", "--workers", "1").code == 130
+        (of_the_run,) = tmp_path.glob("*.checkpoints/*")
+        content = of_the_run.read_bytes()
+        assert gaug("fit", *long, "--out", tmp_path / "m").code == 130
+    (of_the_fit,) = set(tmp_path.glob("*.checkpoints/*")) - {of_the_run}
+    assert gaug("fit", *long[:-1], "--out", tmp_path / "m").err.count("goes on from its") == 1
+    assert not of_the_fit.exists()
+    assert of_the_run.read_bytes() == content
+
+
+def test_a_model_that_cannot_be_saved_keeps_its_checkpoint(gaug, tmp_path, monkeypatch):
+    def full(classifier: NodeClassifier, folder: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    fit = ("fit", "karate", "--out", tmp_path / "m", "--checkpoint-minutes", "0")
+    with monkeypatch.context() as patched:
+        patched.setattr(NodeClassifier, "save", full)
+        result = gaug(*fit, *SHORT)
+    assert result.code == 1
+    assert result.err.endswith("m cannot be written: No space left on device.\n")
+    assert len(list(tmp_path.glob("*.checkpoints/*"))) == 1
+    assert gaug(*fit, *SHORT).code == 0
+    assert list(tmp_path.glob("*.checkpoints/*")) == []
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_training(gaug, no_training, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    result = gaug("fit", "karate", "--out", tmp_path / "file" / "new" / "m")
+    assert result.code == 1
+    assert result.err.count("\n") == 1
+    assert "cannot be written" in result.err
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("url", ["postgresql://host:port/runs", "://runs"])
+@pytest.mark.parametrize("command", [("train",), ("fit", "--out", "model")])
+def test_a_url_of_a_store_that_is_none_is_refused_in_one_line(
+    gaug, no_training, monkeypatch, tmp_path, command, url
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GAUG_STORE", url)
+    result = gaug(*command, "karate", "--quiet")
+    assert result.code == 1
+    assert result.err.startswith(f"gaug: The store {url.partition('://')[0]}://")
+    assert result.err.count("\n") == 1
+    assert "Use --store to select another" in result.err
+
+
+def test_warnings_are_lines_also_of_a_fit_that_fails(gaug, tmp_path, monkeypatch):
+    def failing(*arguments: object, **options: object) -> None:
+        warnings.warn("features are odd", stacklevel=1)
+        warnings.warn("weights\n  overflow", RuntimeWarning, stacklevel=1)
+        warnings.warn("a name will change", FutureWarning, stacklevel=1)
+        warnings.warn("of a library", DeprecationWarning, stacklevel=1)
+        raise TrainingError("It broke.")
+
+    monkeypatch.setattr(training_run, "train_run", failing)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # as on the command line
+        result = gaug("fit", "karate", "--out", tmp_path / "m", *SHORT)
+    assert result.code == 1
+    assert result.err.splitlines() == [
+        "gaug: features are odd",
+        "gaug: weights overflow",
+        "gaug: a name will change",
+        "gaug: It broke.",
+    ]
 
 
 def test_an_earlier_model_is_replaced_only_by_force(gaug, tmp_path):

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
+import torch
 
 from gaug.cli import options
 from gaug.cli.main import main
@@ -92,3 +93,13 @@ def test_an_interruption_is_one_line_and_exit_130(monkeypatch, capsys, tmp_path)
     assert ended.value.code == 130
     assert capsys.readouterr().err == "gaug: Interrupted.\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_lack_of_memory_of_a_gpu_is_one_line_and_exit_1(gaug, monkeypatch, tmp_path):
+    def lacking(*arguments: Any, **options: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    monkeypatch.setattr(training_run, "train_run", lacking)
+    result = gaug("fit", "karate", "--out", tmp_path / "model", "--quiet")
+    assert result.code == 1
+    assert result.err == "gaug: There is not enough memory for this. Try smaller settings.\n"

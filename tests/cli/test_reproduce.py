@@ -119,6 +119,7 @@ def test_a_method_s_settings_are_chosen_on_validation_and_told(gaug, tmp_path):
         (["table2", "--models", "mlp", "--methods", "bgcn"], "No cell is selected: an MLP uses"),
         ([*CELL[1:], "--time-budget", "inf"], "time_budget must be above 0 and finite, got inf."),
         ([*CELL[1:], "--seed", "-1"], "seed must be at least 0, got -1."),
+        ([*CELL[1:], "--seed", str(2**31)], "seed must be at most 2147483647, got 2147483648."),
         ([*CELL[1:], "--runs", "0"], "runs must be at least 1, got 0."),
         ([*CELL[1:], "--trial-runs", "0"], "trial_runs must be at least 1, got 0."),
         ([*CELL[1:], "--workers", "0"], "workers must be at least 1, got 0."),

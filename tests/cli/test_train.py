@@ -168,6 +168,10 @@ def test_a_run_that_comes_to_nothing_is_an_error_and_not_on_record(gaug):
         (["karate", "--set", "train_fraction=0.9"], "must be below 1"),
         (["karate", "--runs", "0"], "runs must be at least 1, got 0."),
         (["karate", "--seed", "-1"], "seed must be at least 0, got -1."),
+        (
+            ["karate", "--seed", str(2**63)],
+            "seed must be at most 2147483647, got 9223372036854775808.",
+        ),
         (["karate", "--workers", "0"], "workers must be at least 1, got 0."),
         (["karate", "--threads", "0"], "threads must be at least 1, got 0."),
         (["karate", "--device", "gpu"], "device must be one of cpu, cuda, mps, xpu, got 'gpu'."),

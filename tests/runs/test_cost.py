@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from gaug.runs import cost as measure
-from gaug.runs.cost import estimated_seconds, measured, peak_memory_mb
-from gaug.runs.plan import Plan
+from gaug.runs.cost import measured, peak_memory_mb
 
 BLOCK_MB = 200
 
@@ -58,20 +57,3 @@ def test_the_peak_is_in_megabytes_of_a_million_bytes():
     array = np.ones(BLOCK_MB * 1_000_000, dtype=np.uint8)
     assert peak_memory_mb() >= array.nbytes / 1e6
     assert peak_memory_mb() < 1e6  # bytes or kilobytes would be above
-
-
-def test_a_larger_graph_more_epochs_and_a_costlier_method_are_guessed_to_take_longer():
-    plain = estimated_seconds(Plan.of("cora", settings=["epochs=100"]))
-    assert plain > 0
-    assert estimated_seconds(Plan.of("cora", settings=["epochs=200"])) == pytest.approx(2 * plain)
-    costlier = [
-        Plan.of("flickr", settings=["epochs=100"]),
-        Plan.of("cora", model="gat", settings=["epochs=100"]),
-        Plan.of("cora", method="gaug-o", settings=["epochs=100"]),
-    ]
-    assert all(estimated_seconds(plan) > plain for plan in costlier)
-
-
-def test_the_time_of_a_graph_that_is_not_in_the_catalog_can_be_guessed_too(two_cliques):
-    assert estimated_seconds(Plan.of(two_cliques)) > 0
-    assert estimated_seconds(Plan.of("./somewhere")) > 0

@@ -13,10 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from gaug import NoAugmentation
 from gaug.cli.main import main
-from gaug.errors import ConfigError, DataError, GaugError, StoreError
+from gaug.errors import ConfigError, DataError, GaugError, StoreError, TrainingError
+from gaug.graph.adjacency import Adjacency
 from gaug.provenance import software_versions
+from gaug.runs.checkpoints import Checkpoints
 from gaug.runs.execute import execute, execute_all
 from gaug.runs.execution import Request
 from gaug.runs.executor import ThisProcess
@@ -26,6 +30,8 @@ from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 from gaug.runs.worker_processes import WorkerProcesses
+from gaug.training.batch import Batch
+from gaug.training.hooks import AugmentedRun, Round, RoundResult, Visible
 from tests.known import known
 
 SETTINGS = ("train_fraction=0.2", "epochs=5")
@@ -331,6 +337,82 @@ def test_a_store_that_cannot_be_written_is_refused_before_training(tmp_path, tra
     ):
         execute(karate(), runs=1, store=store)
     assert trained == []
+
+
+class Lacking(NoAugmentation):
+    """Its first run finds no memory left."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error: Exception | None = error
+
+    def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        return super().start(visible, generator)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes."),
+        RuntimeError("MPS backend out of memory (MPS allocated: 18.10 GB)."),
+    ],
+)
+def test_lack_of_memory_is_the_error_of_one_run(error):
+    results = execute_all([Request(karate(method=Lacking(error)), range(2))])
+    (_, first), (_, second) = results
+    assert isinstance(first, TrainingError)
+    assert str(first).startswith("There is not enough memory for this run.")
+    assert record_of(second).run == 1
+
+
+class Ending(AugmentedRun):
+    """A run whose pretraining breaks: by an error, or by a loss that is not a number."""
+
+    error: Exception | None = None
+
+    def next_round(self, previous: RoundResult | None) -> Round | None:
+        return Round(self.visible.adjacency, epochs=5, pretraining=True)
+
+    def training_graph(self, current: Round, batch: Batch, epoch: int) -> Adjacency:
+        self.epoch = epoch
+        if epoch == 2 and self.error is not None:
+            raise self.error
+        return super().training_graph(current, batch, epoch)
+
+    def extra_loss(self) -> torch.Tensor:
+        return torch.tensor(math.nan if self.epoch == 2 else 0.0)
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: dict[str, Any], results: Any) -> None:
+        pass
+
+
+class EndingIn(NoAugmentation):
+    def __init__(self, error: Exception | None) -> None:
+        super().__init__()
+        self.error = error
+
+    def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+        run = Ending(visible, generator)
+        run.error = self.error
+        return run
+
+
+@pytest.mark.parametrize(("error", "kept"), [(None, 0), (MemoryError(), 1)])
+def test_a_run_that_would_break_again_leaves_no_checkpoint_and_one_without_memory_does(
+    tmp_path, error, kept
+):
+    request = Request(karate(method=EndingIn(error)), [0])
+    ((_, found),) = execute_all([request], checkpoints=Checkpoints(tmp_path / "saved", seconds=0))
+    assert isinstance(found, TrainingError)
+    assert len(list((tmp_path / "saved").iterdir())) == kept
 
 
 # Several plans at once.

@@ -63,6 +63,16 @@ class Dying:
 
 
 @dataclass(frozen=True)
+class Held:
+    """Takes a tensor along."""
+
+    shared: torch.Tensor
+
+    def __call__(self, tell: Tell) -> int:
+        return self.shared.numel()
+
+
+@dataclass(frozen=True)
 class After:
     """Is done once a file is there."""
 
@@ -305,3 +315,24 @@ def test_what_cannot_be_sent_to_a_worker_is_told_with_a_remedy(
         list(workers.run([Attached(1), Attached(thing)]))
     assert [result for _, result in ThisProcess().run([Attached(thing)])] == [1]
     assert [result for _, result in workers.run([Attached(2)])] == [1]
+
+
+def shared_bytes() -> int:
+    """Bytes of this process in shared memory that PyTorch made."""
+    found = 0
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        if "/torch_" in line:
+            start, stop = line.split()[0].split("-")
+            found += int(stop, 16) - int(start, 16)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
+def test_what_was_shared_with_workers_is_given_back_when_they_are_closed() -> None:
+    shared = torch.zeros(5_000_000, dtype=torch.uint8)
+    before = shared_bytes()
+    with WorkerProcesses(1) as executor:
+        list(executor.run([Held(shared)]))
+        assert shared_bytes() >= before + shared.numel()
+    assert shared_bytes() <= before
+    assert int(shared.sum()) == 0  # it is still here

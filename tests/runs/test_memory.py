@@ -173,9 +173,10 @@ def test_graphs_that_reach_their_limit_are_a_reason() -> None:
     assert few.least < few.peak < capped.least
 
 
-def test_a_refusal_tells_how_many_edges_may_be_drawn() -> None:
+@pytest.mark.parametrize("passes", [0, 3])
+def test_a_refusal_tells_how_many_edges_may_be_drawn(passes: int) -> None:
     data = planted_graph(SyntheticConfig(num_nodes=12_000))
-    settings: dict[str, Any] = {"batch_size": 100, "fanout": 5}
+    settings = {"batch_size": 100, "fanout": 5, "consistency_passes": passes}
     plan = Plan.of(data, model="gat", method="gaug-o", settings=settings)
     placed = Graphs().place(plan)
     tight = Room(plan_memory(placed).least - 1_000_000)
@@ -359,6 +360,38 @@ def test_plans_that_share_an_automatic_batch_size_stay_what_they_are(data: Data)
         assert found.plan == dataclasses.replace(given, training=found.plan.training)
         assert found.plan.training.batch_size is None
         assert found.note is not None
+
+
+@pytest.mark.parametrize("given", [{}, {"fanout": 5}, {"fanout": 5, "batch_hops": 1}])
+def test_what_an_automatic_batch_size_says_to_repeat_it_does_repeat_it(
+    data: Data, given: dict[str, Any]
+) -> None:
+    placed = Graphs().place(Plan.of(data, settings={"batch_size": "auto", **given}))
+    assert placed.note is not None
+    unused = " and ".join(given)
+    assert (f"on the whole graph, without {unused}:" in placed.note) == bool(given)
+    remedy = placed.note.partition("To repeat or resume it, set batch_size=none")[2]
+    assert remedy == (f" and leave out {unused}." if given else ".")
+    again = Graphs().place(Plan.of(data, settings={"batch_size": None}))
+    assert again.identity(0) == placed.identity(0)
+
+
+def test_evaluate_tells_what_an_automatic_batch_size_comes_to(data: Data) -> None:
+    with pytest.warns(UserWarning, match="batch_size=auto trains on the whole graph: a run takes"):
+        gaug.evaluate(data, runs=1, epochs=1, batch_size="auto")
+
+
+@pytest.mark.parametrize("varied", ["hidden", "split_seed"])
+def test_an_automatic_batch_size_is_decided_once_however_many_others_are(
+    data: Data, varied: str
+) -> None:
+    graphs = Graphs()
+    plans = [
+        Plan.of(data, settings={"batch_size": "auto", varied: number}) for number in range(4, 44)
+    ]
+    before = [graphs.place(plan).identity(0) for plan in plans]
+    set_max_memory(1)  # which would leave no room for any of them
+    assert [graphs.place(plan).identity(0) for plan in plans] == before
 
 
 class Own(torch.nn.Linear):

@@ -21,6 +21,7 @@ from gaug.models.config import GATConfig, GCNConfig
 from gaug.runs.execute import execute
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
+from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
 
 SETTINGS = ("train_fraction=0.2", "epochs=5")
@@ -183,6 +184,18 @@ def test_a_device_that_nobody_has_is_refused_in_one_line(device):
 def test_a_negative_seed_is_refused():
     with pytest.raises(ConfigError, match="seed must be at least 0, got -1"):
         karate(seed=-1)
+
+
+@pytest.mark.parametrize("seed", [2**31, 2**63])
+def test_a_seed_that_no_database_holds_is_refused(seed):
+    with pytest.raises(ConfigError, match=f"seed must be at most 2147483647, got {seed}"):
+        karate(seed=seed)
+
+
+def test_the_largest_seed_is_recorded(tmp_path):
+    store = Store(str(tmp_path / "runs.sqlite"))
+    execute(karate(seed=2**31 - 1).with_settings(["epochs=1"]), runs=1, store=store)
+    assert [record.seed for record in store.all()] == [2**31 - 1]
 
 
 def test_no_threads_are_refused():

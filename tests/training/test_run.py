@@ -9,10 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from gaug import GAugM, NoAugmentation
+from gaug import GAugM, GAugO, NoAugmentation, Stack
 from gaug.data.config import SplitConfig
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
+from gaug.edge_predictors.base import EdgePredictor
+from gaug.edge_predictors.features import FeatureSimilarity
+from gaug.edge_predictors.gae import GAE
+from gaug.edge_predictors.local_indices import ResourceAllocation
 from gaug.errors import ConfigError
 from gaug.models.spec import ModelSpec
 from gaug.seeding import run_seed
@@ -67,6 +71,44 @@ def test_seeds_of_runs_are_stable_and_fit_a_generator() -> None:
         assert seed == run_seed(7, run)
         assert 0 <= seed < 2**63
         torch.Generator().manual_seed(seed)
+
+
+class Threads:
+    """A predictor that notes how many threads it is fitted with, and how many a ranking has."""
+
+    def __init__(self) -> None:
+        self.fitted_with: set[int] = set()
+        self.ranked_with: set[int] = set()
+
+    def fit(self, data: Data) -> None:
+        self.fitted_with.add(torch.get_num_threads())
+
+    def edge_logits(self, pairs: Tensor) -> Tensor:
+        self.ranked_with.add(torch.get_num_threads())
+        return pairs.sum(dim=0).float()
+
+
+def test_a_method_is_prepared_with_the_threads_of_a_run_and_ranks_with_all(task: Task) -> None:
+    predictor = Threads()
+    with computing_threads(3):
+        prepared(task, GAugM(predictor=predictor, remove_fraction=0.0), threads=2)
+        assert torch.get_num_threads() == 3
+    assert predictor.fitted_with == {2}
+    assert 3 in predictor.ranked_with
+
+
+@pytest.mark.parametrize("kind", [GAE, FeatureSimilarity, ResourceAllocation])
+def test_what_a_method_prepares_does_not_depend_on_the_threads_of_the_process(
+    task: Task, kind: type[EdgePredictor]
+) -> None:
+    graphs = []
+    for threads in (1, 2):
+        with computing_threads(threads):
+            # An object is fitted anew each time; one by name would be reused.
+            runs = prepared(task, GAugM(predictor=kind(), add_fraction=0.5), threads=1)
+            assert isinstance(runs.method, GAugM)
+            graphs.append(runs.method.adjacency_.pairs)
+    assert torch.equal(*graphs)
 
 
 def test_a_run_is_the_loop_with_the_seed_of_its_number(task: Task) -> None:
@@ -174,3 +216,15 @@ def test_the_epochs_that_a_run_may_take_are_those_of_its_method(two_cliques: Dat
     result = runs.train(0, on_progress=lambda now: told.append(now.epochs))
     assert told == [1, 2, 3]
     assert runs.max_epochs == result.epochs == 3
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_the_best_weights_of_pretraining_are_refused_where_nothing_is_validated(
+    task: Task, stacked: bool
+) -> None:
+    method: Any = GAugO(pretrain_weights="best")
+    method = Stack(GAugM(predictor="ra"), method) if stacked else method
+    last = TrainingConfig(epochs=3, selection="last")
+    with pytest.raises(ConfigError, match="pretrain_weights=best goes by the validation score"):
+        PreparedRuns.prepare(task, ModelSpec.of("gcn"), method, last)
+    prepared(task, method)

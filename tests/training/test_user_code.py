@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import pytest
 import torch
 from torch import nn
 
@@ -111,3 +118,147 @@ def test_settings_reach_a_method_with_a_user_defined_part() -> None:
     built = plan.method.build()
     assert built.config.add_fraction == 0.4
     assert method.config.add_fraction == 0.1
+
+
+def of_source(source: str, name: str = "make", **others: Any) -> Any:
+    """What a module of the user with this source has under a name."""
+    namespace: dict[str, Any] = {"__name__": "a_module_of_the_user", **others}
+    exec(source, namespace)
+    return namespace[name]
+
+
+NETS = {
+    "a function": """
+def scaled(x): return {0} * x
+def make(features, classes): return scaled(features)
+""",
+    "a layer": """
+class Layer:
+    def forward(self, x): return {0} * x
+class make:
+    def __init__(self): self.layer = Layer()
+""",
+    "what a function calls in turn": """
+def twice(x): return {0} * x
+def scaled(x): return twice(x) + 1
+class make:
+    def forward(self, x): return [scaled(one) for one in x]
+""",
+    "a class in a closure": """
+def outer(kind):
+    def make(features, classes): return kind()
+    return make
+class Net:
+    size = {0}
+make = outer(Net)
+""",
+    "a constant": """
+HIDDEN = {0}
+def make(features, classes): return features * HIDDEN
+""",
+}
+
+
+@pytest.mark.parametrize("kind", NETS)
+def test_what_code_refers_to_changes_it(kind: str) -> None:
+    one, again, other = (of_source(NETS[kind].format(number)) for number in (1000, 1000, 2000))
+    assert user_code_fingerprint(one) == user_code_fingerprint(again)
+    assert user_code_fingerprint(one) != user_code_fingerprint(other)
+
+
+def test_a_function_of_another_module_of_the_user_changes_it() -> None:
+    def helpers(number: int) -> ModuleType:
+        module = ModuleType("helpers_of_the_user")
+        exec(f"def scaled(x): return {number} * x", vars(module))
+        vars(module)["helpers"] = module  # as a package that imports its own parts
+        return module
+
+    source = "def make(features, classes): return helpers.scaled(features)"
+    one, again, other = (of_source(source, helpers=helpers(number)) for number in (2, 2, 3))
+    assert user_code_fingerprint(one) == user_code_fingerprint(again)
+    assert user_code_fingerprint(one) != user_code_fingerprint(other)
+
+
+def test_code_that_refers_to_itself_has_a_fingerprint() -> None:
+    source = """
+def make(depth): return Net() if depth == 0 else [make(depth - 1)]
+class Net:
+    def again(self): return make({0})
+"""
+    one, other = (of_source(source.format(number)) for number in (1, 2))
+    assert user_code_fingerprint(one) != user_code_fingerprint(other)
+
+
+class Factory:
+    def __init__(self, hidden: int) -> None:
+        self.hidden = hidden
+
+    def make(self, features: int, classes: int) -> nn.Module:
+        return nn.Linear(features, self.hidden)
+
+
+def test_the_object_of_a_bound_method_changes_it() -> None:
+    four, again, more = Factory(4), Factory(4), Factory(400)
+    assert user_code_fingerprint(four.make) == user_code_fingerprint(again.make)
+    assert user_code_fingerprint(four.make) != user_code_fingerprint(more.make)
+    before = user_code_fingerprint(four.make)
+    four.hidden = 5  # as a fit might
+    assert user_code_fingerprint(four.make) == before
+
+
+def test_an_object_without_a_hash_has_a_fingerprint() -> None:
+    @dataclasses.dataclass
+    class Sized:
+        hidden: int
+
+        def __call__(self, features: int, classes: int) -> nn.Module:
+            return nn.Linear(features, classes)
+
+    assert user_code_fingerprint(Sized(4)) == user_code_fingerprint(Sized(4))
+    assert user_code_fingerprint(Sized(4)) != user_code_fingerprint(Sized(5))
+
+
+def test_objects_that_are_equal_are_not_the_same() -> None:
+    class Sized:
+        def __init__(self, hidden: int) -> None:
+            self.hidden = hidden
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Sized)
+
+        def __hash__(self) -> int:
+            return 0
+
+    four, five = Sized(4), Sized(5)
+    assert user_code_fingerprint(four) != user_code_fingerprint(five)
+
+
+def test_a_function_written_in_c_is_told_by_its_name() -> None:
+    def net(act: Any) -> type:
+        return type("Net", (), {"act": act, "__module__": __name__})
+
+    relu, tanh = torch.Tensor.relu, torch.Tensor.tanh
+    assert user_code_fingerprint(net(relu)) == user_code_fingerprint(net(relu))
+    assert user_code_fingerprint(net(relu)) != user_code_fingerprint(net(tanh))
+
+
+def test_another_process_gives_the_same(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        """
+from abc import ABC, abstractmethod
+from torch import nn
+from gaug.training.user_code import user_code_fingerprint
+SIZES = (4, "relu")
+def layer(size): return nn.Linear(size, max(SIZES[:1]))
+class Base(ABC):
+    @abstractmethod
+    def made(self): ...
+class Net(Base, nn.Module):
+    kinds = {"one", "other"}
+    def made(self): return layer(3), nn.functional.relu
+print(user_code_fingerprint(Net))
+"""
+    )
+    command = [sys.executable, str(tmp_path / "mine.py")]
+    one, other = (subprocess.run(command, capture_output=True, check=True) for _ in range(2))
+    assert one.stdout == other.stdout != b""

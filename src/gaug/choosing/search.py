@@ -310,6 +310,8 @@ def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, S
     predictors = searched.get("predictor")
     if isinstance(predictors, tuple) and not compares_nodes(placed.task.features):
         searched["predictor"] = tuple(name for name in predictors if name != "features")
+    if placed.plan.training.selection == "last":
+        searched.pop("pretrain_weights", None)  # the best ones are best on validation nodes
     found = {name: values for name, values in searched.items() if name not in fixed}
     if not found:
         raise ConfigError("Every searchable setting is fixed. Leave some open.")

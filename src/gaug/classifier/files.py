@@ -47,6 +47,14 @@ def check_target(folder: Path) -> None:
         )
 
 
+def check_writable(folder: Path) -> None:
+    """Raise an `OSError` now, not after hours of training, if the folder cannot be written."""
+    parent = folder.resolve().parent
+    existing = next(one for one in (parent, *parent.parents) if one.exists())
+    with tempfile.TemporaryDirectory(dir=existing, prefix=f".{folder.name}-"):
+        pass
+
+
 def write_folder(
     folder: Path, description: Mapping[str, Any], tensors: Mapping[str, Tensor]
 ) -> None:

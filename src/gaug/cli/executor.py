@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaug.cli.memory_words import tell_memory
+from gaug.config import check_count
 from gaug.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def open_executor(
 
 def check_workers(workers: int | None) -> None:
     """Raise if there is not at least one worker, before anything is loaded."""
-    if workers is not None and workers < 1:
-        raise ConfigError(f"workers must be at least 1, got {workers}.")
+    if workers is not None:
+        check_count("workers", workers)
 
 
 def check_limit(max_memory: str | None, cluster: str | None) -> None:

@@ -107,7 +107,7 @@ def fit(
     if ranks.rank() > 0:
         _train_along(plan, source, data_root, device)
         return
-    from gaug.classifier.files import DESCRIPTION, PAGE, check_target
+    from gaug.classifier.files import DESCRIPTION, PAGE, check_target, check_writable
     from gaug.cli.graphs import read_graph
     from gaug.cli.progress import run_progress
     from gaug.cli.resumption import Resumption
@@ -126,6 +126,8 @@ def fit(
         raise DataError(
             f"There is already a model in {out}. Use another folder, or --force to replace it."
         )
+    with writing("folder", out):
+        check_writable(out)
     loaded, info = read_graph(source, data_root, plan.data.feature_scaling)
     options.tell_notes(loaded, quiet=quiet)
     plan = _with_split(plan, loaded)
@@ -159,11 +161,12 @@ def fit(
     tell_memory([plan], graphs, workers=1 if processes is None else None, quiet=quiet)
     if processes is None:
         check_run(placed, Room.left())
-    plan = placed.plan
-    estimator = plan.method.build(model=plan.model, training=plan.training, seed=seed)
+    # The other processes have the settings as given, and all compare them; fit decides the rest.
+    given, plan = plan.method, placed.plan
+    estimator = given.build(model=plan.model, training=plan.training, seed=seed)
     epochs = estimator.max_epochs(plan.training.epochs)
     folder = checkpoint_folder(store or default_store_url())
-    saving = options.checkpoints(folder, checkpoint_minutes).of(placed.identity(0))
+    saving = options.checkpoints(folder, checkpoint_minutes).of_fit(placed.identity(0))
     train = estimator.fit
     if cluster is not None and processes is not None:
         from gaug.runs.ray_training import fit_on_cluster
@@ -192,10 +195,12 @@ def fit(
             on_progress=tell,
             checkpoint=saving.path,
             checkpoint_seconds=saving.seconds,
+            keep_checkpoint=True,
         )
     seconds = time.perf_counter() - begun
     with writing("folder", out):
         fitted.save(out)
+    saving.remove()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the fit has told what was changed
         predicted = fitted.predict_proba(data, info=info)
@@ -297,13 +302,18 @@ def _print(summary: dict[str, Any], out: Path, page: str) -> None:
     )
 
 
+# Not for users: what the authors of a library should change, and what Python keeps silent.
+_OF_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+
+
 @contextlib.contextmanager
 def warnings_as_lines() -> Iterator[None]:
-    """Print Python warnings on standard error, one line each."""
+    """Print Python warnings on standard error, one line each, also if the block fails."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        yield
-    for warning in dict.fromkeys(
-        str(found.message) for found in caught if found.category is UserWarning
-    ):
-        print(f"gaug: {warning}", file=sys.stderr)
+        try:
+            yield
+        finally:
+            told = (one for one in caught if not issubclass(one.category, _OF_DEVELOPERS))
+            for text in dict.fromkeys(" ".join(str(one.message).split()) for one in told):
+                print(f"gaug: {text}", file=sys.stderr)

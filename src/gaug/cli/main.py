@@ -24,6 +24,7 @@ from gaug.cli.settings import settings
 from gaug.cli.train import train
 from gaug.cli.waiting import wait_briefly
 from gaug.errors import ConfigError, GaugError
+from gaug.memory import is_lack_of_memory
 
 app = typer.Typer(
     name="gaug",
@@ -80,8 +81,7 @@ def main() -> None:
             print(f"gaug: {with_remedy(error)}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
     except (MemoryError, RuntimeError) as error:
-        no_memory = isinstance(error, MemoryError) or "allocate memory" in str(error)
-        if options.state.debug or not no_memory:
+        if options.state.debug or not is_lack_of_memory(error):
             raise
         print("gaug: There is not enough memory for this. Try smaller settings.", file=sys.stderr)
         sys.exit(1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gaug.config import check_count
 from gaug.errors import ConfigError
 from gaug.memory import max_memory, set_max_memory
 from gaug.methods.registry import METHODS
@@ -229,8 +230,7 @@ def check_checkpoint_minutes(minutes: float | None) -> None:
 
 def check_runs(runs: int) -> None:
     """Raise if there is not at least one run, before anything is loaded."""
-    if runs < 1:
-        raise ConfigError(f"runs must be at least 1, got {runs}.")
+    check_count("runs", runs)
 
 
 def some_of(names: str | None) -> tuple[str, ...] | None:

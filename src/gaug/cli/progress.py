@@ -16,7 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from gaug.training.progress import TimeLeft
+from gaug.training.time_left import TimeLeft
 
 # Without a terminal, print a line at this interval instead of a bar.
 _SECONDS_BETWEEN_LINES = 30.0

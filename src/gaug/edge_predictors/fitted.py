@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 
+import torch
 from torch_geometric.data import Data
 
 from gaug.edge_predictors.base import EdgePredictor
@@ -64,7 +65,8 @@ def fit_once(
     settings = {name: config.to_dict() for name, config in sorted(configs.items())}
     # A predictor that ignores labels is the same whether they are known or not.
     graph = graph_hash(data, with_labels=any(config.looks_at_labels for config in configs.values()))
-    key = repr((text, settings, scale, seed, graph))
+    # Sums, and so the last digits of what is learned, depend on the number of threads.
+    key = repr((text, settings, scale, seed, torch.get_num_threads(), graph))
     if key not in _kept:
         predictor = build_predictor(text, configs, scale=scale)
         if isinstance(predictor, CombinedPredictor):

@@ -12,10 +12,11 @@ from gaug.choosing.engine import TrialRunner
 from gaug.choosing.limits import TRIAL_RUNS
 from gaug.choosing.scores import ValidationScores
 from gaug.choosing.trial import Trial
+from gaug.config import check_count
 from gaug.data.config import KINDS, SplitConfig
 from gaug.data.loaded import LoadedGraph
 from gaug.edge_predictors.structural import StructuralSimilarity
-from gaug.errors import ConfigError, DataError
+from gaug.errors import DataError
 from gaug.graph.homophily import Homophily, measure_homophily
 from gaug.inspection.advice import Advice, Evidence, advise
 from gaug.inspection.description import Labels, Shape, count_labels, describe_shape
@@ -187,8 +188,7 @@ def inspect_plan(
         store: Where runs are recorded and reused from.
         on_progress: Called regularly with the number of finished runs.
     """
-    if runs < 1:
-        raise ConfigError(f"runs must be at least 1, got {runs}.")
+    check_count("runs", runs)
     graphs = graphs or Graphs()
     loaded = graphs.load(plan)
     data = loaded.data

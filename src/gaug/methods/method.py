@@ -15,7 +15,7 @@ from typing_extensions import TypeVar
 
 from gaug.classifier.base import NodeClassifier, valid_for
 from gaug.classifier.graph_info import GraphInfo
-from gaug.config import Config, assign_settings
+from gaug.config import Config, assign_settings, check_count
 from gaug.data.fitting_split import with_fitting_masks
 from gaug.edge_predictors.config import PredictorConfig
 from gaug.errors import ConfigError
@@ -26,15 +26,16 @@ from gaug.methods.settings import changed, changed_of_model, configs_of_predicto
 from gaug.methods.trained import Trained, summary_of
 from gaug.models.spec import Model, ModelSpec
 from gaug.provenance import software_versions
-from gaug.training.checkpoint import SECONDS_BETWEEN, Checkpoint
+from gaug.training.checkpoint import SECONDS_BETWEEN, Checkpoint, remove_checkpoint
 from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.graph_size import GraphSize
 from gaug.training.hooks import Augmentation
-from gaug.training.progress import OnProgress, Progress, preparing
+from gaug.training.progress import OnEpoch, Progress
 from gaug.training.ranks import Ranks, group_size, ranks_here
 from gaug.training.run import PreparedRuns, computing_threads
 from gaug.training.shared_graph import shared_graph
 from gaug.training.task import Task
+from gaug.training.time_left import preparing
 from gaug.training.user_code import user_code_fingerprint
 
 C = TypeVar("C", bound=MethodConfig)
@@ -134,9 +135,10 @@ class Method(Augmentation, Generic[C, K]):
         *,
         info: GraphInfo | None = None,
         threads: int = 1,
-        on_progress: OnProgress | None = None,
+        on_progress: OnEpoch | None = None,
         checkpoint: str | Path | None = None,
         checkpoint_seconds: float = SECONDS_BETWEEN,
+        keep_checkpoint: bool = False,
     ) -> K:
         """Train once and return the fitted classifier.
 
@@ -159,6 +161,8 @@ class Method(Augmentation, Generic[C, K]):
             checkpoint: File in which a training that takes long is saved regularly. A later call
                 with the same graph and settings goes on from it, and it is removed at the end.
             checkpoint_seconds: How long to train from one checkpoint to the next.
+            keep_checkpoint: Whether to leave it there at the end, for a caller who removes it when
+                the classifier is saved.
         """
         self.config.check_ranks(group_size())
         self.training.check_ranks(group_size())
@@ -170,7 +174,10 @@ class Method(Augmentation, Generic[C, K]):
                 assert trained is not None, "the first rank has the result"
                 return cast("K", trained.method._classifier(trained))
 
-            return ranks.of_first(classifier)
+            fitted = ranks.of_first(classifier)
+            if saving is not None and ranks.is_first and not keep_checkpoint:
+                remove_checkpoint(saving[0])
+            return fitted
 
     def _classifier(self, trained: Trained) -> K:
         """The classifier that results from a run; called on the prepared method."""
@@ -181,13 +188,12 @@ class Method(Augmentation, Generic[C, K]):
         data: Data,
         info: GraphInfo,
         threads: int,
-        on_progress: OnProgress | None,
+        on_progress: OnEpoch | None,
         saving: tuple[Path, float] | None,
         ranks: Ranks,
     ) -> Trained | None:
         """Train on this rank; the first has the result."""
-        if threads < 1:
-            raise ConfigError(f"threads must be at least 1, got {threads}.")
+        check_count("threads", threads)
         version = software_versions()["gaug"]
         ranks.check_same("settings", f"{self!r} with seed {self.seed} in gaug {version}")
         graph = shared_graph(self.valid_graph(data, tell=ranks.is_first), ranks)
@@ -224,8 +230,6 @@ class Method(Augmentation, Generic[C, K]):
                 runs.train_along(0)
                 return None
             result = runs.train(0, on_progress=on_progress, checkpoint=checkpoint)
-        if checkpoint is not None:
-            checkpoint.remove()
         if result.warning:
             warnings.warn(result.warning, stacklevel=3)
         return Trained(task, method, result, summary_of(graph, task, result, info, self.seed))

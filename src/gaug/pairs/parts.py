@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from gaug.pairs.best_pairs import BestPairs
@@ -155,6 +156,22 @@ def parts_done_by(do_parts: DoParts) -> Iterator[None]:
         _elsewhere.reset(token)
 
 
+_threads: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+@contextlib.contextmanager
+def ranking_threads(threads: int) -> Iterator[None]:
+    """Within the block, rankings that are done here compute with so many threads.
+
+    Whatever else is computed there may depend on the number of threads; a ranking does not.
+    """
+    token = _threads.set(threads)
+    try:
+        yield
+    finally:
+        _threads.reset(token)
+
+
 def do_parts(
     rows: Iterable[range],
     make: Callable[[range], Part],
@@ -177,9 +194,10 @@ def do_parts(
             on_share(min(1.0, (done + under_way) / len(rows)))
 
     if do is None or len(rows) < 2:
-        for some in rows:
-            take(make(some)(tell))
-            done += 1
+        with _with_threads(_threads.get()):
+            for some in rows:
+                take(make(some)(tell))
+                done += 1
         return
     results = do((make(some) for some in rows), tell)
     with contextlib.closing(results):  # type: ignore[type-var]
@@ -189,3 +207,13 @@ def do_parts(
             take(found)
             done += 1
     tell(0.0)
+
+
+@contextlib.contextmanager
+def _with_threads(threads: int | None) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -29,7 +29,7 @@ def seconds_between() -> float:
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """The checkpoints of all runs, one file each.
+    """The checkpoints of all runs and fits, one file each.
 
     Attributes:
         folder: Where the files are; made when the first is written.
@@ -46,5 +46,15 @@ class Checkpoints:
             identity: Identity of the run.
             keep_history: Whether it keeps one row per epoch, which a checkpoint must have, too.
         """
-        name = f"{identity}-history" if keep_history else identity
+        return self._named(f"{identity}-history" if keep_history else identity)
+
+    def of_fit(self, identity: str) -> Checkpoint:
+        """The checkpoint of a fit, which is not that of the run with the same settings.
+
+        Args:
+            identity: Identity of run 0.
+        """
+        return self._named(f"{identity}-fit")
+
+    def _named(self, name: str) -> Checkpoint:
         return Checkpoint(self.folder / f"{name[:24]}{name[64:]}.checkpoint", name, self.seconds)

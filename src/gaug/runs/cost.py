@@ -1,4 +1,4 @@
-"""The cost of a run: wall time and peak memory, measured or estimated in advance."""
+"""The cost of a run: wall time and peak memory."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from gaug.data.catalog.entries import CATALOG
-from gaug.runs.plan import Plan
 
 _STATUS = Path("/proc/self/status")
 _RESET = Path("/proc/self/clear_refs")
@@ -53,25 +50,3 @@ def peak_memory_mb() -> float:
         return 0.0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return float(peak) / 1e6 if sys.platform == "darwin" else float(peak) * 1024 / 1e6
-
-
-# Rough time of other models and methods, relative to a plain run; measured on Cora.
-_TIMES_PLAIN = {
-    "gat": 5.0,
-    "jknet": 2.0,
-    "adaedge": 3.0,
-    "bgcn": 7.0,
-    "gaug-m": 1.5,
-    "gaug-o": 15.0,
-}
-# Time of a plain run of 200 epochs, and additional time per edge.
-_SECONDS, _SECONDS_PER_EDGE = 0.5, 2e-5
-_EDGES_OF_UNKNOWN_GRAPH = 1_000
-
-
-def estimated_seconds(plan: Plan) -> float:
-    """A rough estimate of the time of a run, to order runs and show the remaining time."""
-    entry = CATALOG.get(getattr(plan.graph, "name", ""))
-    num_edges = entry.size[1] if entry is not None and entry.size else _EDGES_OF_UNKNOWN_GRAPH
-    times = _TIMES_PLAIN.get(plan.model.name, 1.0) * _TIMES_PLAIN.get(plan.method.name, 1.0)
-    return times * (_SECONDS + _SECONDS_PER_EDGE * num_edges) * plan.training.epochs / 200

@@ -16,6 +16,7 @@ from gaug.runs.executors import choose_executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.record import RunRecord
+from gaug.runs.run_job import lack_of_memory_told
 from gaug.runs.store import Store
 from gaug.runs.summary import mean_and_spread, spread, warnings_of
 from gaug.training.config import TrainingConfig
@@ -84,7 +85,8 @@ def evaluate(
 
     All runs share the split and what a method learns about the graph before training. Run i is the
     same for any number of runs and workers, and the same as in ``gaug train``. Problems of a run,
-    for example a broken loss, are raised as warnings and recorded.
+    for example a broken loss, are raised as warnings and recorded. What ``batch_size=auto`` comes
+    to is a warning, too, before the first run.
 
     Args:
         graph: A graph with features and labels: a `Data`, where nodes with ``y = -1`` are not in
@@ -129,6 +131,10 @@ def evaluate(
         device=device,
     )
     graphs = Graphs()
+    with lack_of_memory_told():
+        note = graphs.place(plan).note
+    if note is not None:
+        warnings.warn(note, stacklevel=2)
     with choose_executor(workers, cluster, plans=[plan], graphs=graphs) as executor:
         records = execute(
             plan,

@@ -6,7 +6,8 @@ import contextlib
 import itertools
 from collections.abc import Generator, Iterable
 
-from gaug.errors import ConfigError, GaugError
+from gaug.config import check_count
+from gaug.errors import GaugError
 from gaug.runs.checkpoints import Checkpoints
 from gaug.runs.execution import Execution, Request
 from gaug.runs.executor import Executor, OnNote, OnProgress, ThisProcess
@@ -53,8 +54,7 @@ def execute(
     Returns:
         The records in the order of their run numbers.
     """
-    if runs < 1:
-        raise ConfigError(f"runs must be at least 1, got {runs}.")
+    check_count("runs", runs)
     records = [] if records is None else records
     results = execute_all(
         [Request(plan, range(runs), keep_history)],

@@ -22,8 +22,8 @@ from gaug.runs.record import RunRecord
 from gaug.runs.run_job import RunJob, lack_of_memory_told
 from gaug.runs.store import Store
 from gaug.training.metrics import micro_f1_of_predictions
-from gaug.training.progress import preparing
 from gaug.training.run import PreparedRuns
+from gaug.training.time_left import preparing
 
 # The width of a column: SQLite takes longer texts, other databases do not.
 _LONGEST_NAME = 100

@@ -1,8 +1,9 @@
 """The contract of executors, and the one that runs jobs in this process.
 
 An executor knows nothing about graphs, methods or records. It takes jobs, runs them, and returns
-results as they finish. A job contains everything it needs and has no side effects, so it can run in
-another process or on another machine; only the caller writes to a store.
+results as they finish. A job contains everything it needs, so it can run in another process. It
+writes nothing but a checkpoint of its own, which it leaves out to run on another machine; only the
+caller writes to a store.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gaug.errors import ConfigError
+from gaug.config import check_count
 from gaug.runs.executor import Executor, ThisProcess
 from gaug.runs.graphs import Graphs
 from gaug.runs.memory import fitting_workers
@@ -31,8 +31,7 @@ def choose_executor(
 
 def local_executor(workers: int) -> Executor:
     """The executor for a number of workers: one runs in this process, more in processes."""
-    if workers < 1:
-        raise ConfigError(f"workers must be at least 1, got {workers}.")
+    check_count("workers", workers)
     return ThisProcess() if workers == 1 else WorkerProcesses(workers)
 
 

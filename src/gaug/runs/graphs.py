@@ -98,7 +98,8 @@ class Graphs:
         self._splits = _Kept[Split](_KEPT_GRAPHS * 4)
         self._tasks = _Kept[Task](_KEPT_GRAPHS)
         self._prepared = _Kept[PreparedRuns](_KEPT_METHODS)
-        self._batchings = _Kept[Batching](_KEPT_METHODS)
+        # All of them: the memory at hand changes, and what was decided once must not.
+        self._batchings: dict[Any, Batching] = {}
 
     def load(self, plan: Plan) -> LoadedGraph:
         """The graph of a plan."""
@@ -141,27 +142,27 @@ class Graphs:
             lambda: Task.of(split.apply(data)).to(device),
             data,
         )
-        plan, note = self._resolve(plan, task)
         custom = [part for part in (plan.method.instance, plan.model.factory) if part is not None]
         code = user_code_fingerprint(*custom) if custom else None
+        plan, note = self._resolve(plan, task, (digest, split.hash, device, code))
         return PlacedPlan(plan, loaded, digest, split, task, code, note)
 
-    def _resolve(self, plan: Plan, task: Task) -> tuple[Plan, str | None]:
-        """The plan with everything decided that it leaves open, and what there is to say."""
+    def _resolve(self, plan: Plan, task: Task, on: tuple[Any, ...]) -> tuple[Plan, str | None]:
+        """The plan with everything decided that it leaves open, and what there is to say.
+
+        Args:
+            plan: The plan.
+            task: Its graph, laid out.
+            on: What, beside its settings, decides how much memory a run takes.
+        """
         plan = with_engine(plan, task)
         if plan.training.batch_size != "auto":
             return plan, None
-        # Decided once: the memory at hand changes while others run, and the identity must not.
-        factory = plan.model.factory
-        parts = (
-            plan.model.config,
-            plan.method.config,
-            tuple(plan.method.predictors.items()),
-            plan.training,
-        )
-        found = self._batchings.get(
-            (id(task), id(factory), parts), lambda: automatic_batching(plan, task), (task, factory)
-        )
+        predictors = tuple(plan.method.predictors.items())
+        key = (*on, plan.model.config, plan.method.config, predictors, plan.training)
+        if key not in self._batchings:
+            self._batchings[key] = automatic_batching(plan, task)
+        found = self._batchings[key]
         return dataclasses.replace(plan, training=found.training), found.note
 
     def prepare(

@@ -75,7 +75,8 @@ def _fewer_drawn(placed: PlacedPlan, room: Room) -> int | None:
     config, memory = placed.plan.method.config, plan_memory(placed)
     if not isinstance(config, GAugOConfig) or not memory.certain:
         return None
-    fewer = int((room.free - memory.run) // edge_bytes(placed.plan.model))
+    each = placed.size.passes * edge_bytes(placed.plan.model)
+    fewer = int((room.free - memory.run) // each)
     return fewer if memory.prepare <= room.free and fewer > 0 else None
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
-from gaug.config import Config, apply_settings
+from gaug.config import Config, apply_settings, check_count, check_seed
 from gaug.data.config import DataConfig, SplitConfig
 from gaug.data.source import GraphSource
 from gaug.edge_predictors.registry import PREDICTORS
@@ -94,7 +94,7 @@ class Plan:
             training: Settings of training.
             split: Kind of split, a path, or a split; None for the graph's default.
             split_config: Fractions, counts and seed of a drawn split.
-            seed: Seed from which the seeds of all runs are derived; 0 by default.
+            seed: Seed from which the seeds of all runs are derived, below 2**31; 0 by default.
             threads: Threads per run.
             device: Where to compute; by default where a `Data` is, else on the CPU.
         """
@@ -106,10 +106,8 @@ class Plan:
             training = method.training if training is None else training
             seed = method.seed if seed is None else seed
         seed = 0 if seed is None else seed
-        if seed < 0:
-            raise ConfigError(f"seed must be at least 0, got {seed}.")
-        if threads < 1:
-            raise ConfigError(f"threads must be at least 1, got {threads}.")
+        check_seed(seed)
+        check_count("threads", threads)
         if isinstance(graph, (str, Path)):
             graph = GraphSource.of(graph)
         if device is not None and device.partition(":")[0] not in DEVICES:

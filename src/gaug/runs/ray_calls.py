@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import pickle
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gaug.errors import ConfigError, reason_of
 from gaug.provenance import software_versions
+from gaug.runs.unsendable import unsendable_told
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -30,16 +30,9 @@ def machines() -> list[dict[str, float]]:
 
 def pack(store: ObjectStore, work: object) -> tuple[bytes, list[ObjectRef[Any]]]:
     """Some work as bytes, and references to what it needs from the object store."""
-    try:
+    where = "in a module that can be imported there, or leave out the cluster"
+    with unsendable_told("a cluster", where):
         return store.pack(work)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        if "pickle" in f"{type(error).__name__} {error}".lower():
-            raise ConfigError(
-                f"A run cannot be sent to a cluster: {reason_of(error)}. Define your own"
-                " models, methods and predictors in a module that can be imported there, or"
-                " leave out the cluster."
-            ) from error
-        raise
 
 
 def versions_here() -> dict[str, str]:

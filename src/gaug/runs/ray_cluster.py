@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gaug.errors import ConfigError, GaugError, TrainingError, reason_of
+from gaug.config import check_count
+from gaug.errors import GaugError, TrainingError, reason_of
 from gaug.memory import Room
 from gaug.pairs.parts import parts_done_by
 from gaug.runs.executor import Executor, Job, OnNote, OnProgress
@@ -46,8 +47,8 @@ class RayCluster(Executor):
     """
 
     def __init__(self, address: str, workers: int | None = None) -> None:
-        if workers is not None and workers < 1:
-            raise ConfigError(f"workers must be at least 1, got {workers}.")
+        if workers is not None:
+            check_count("workers", workers)
         self.workers = workers
         # Before Ray starts: how often it tries again a job that took too much memory.
         os.environ.setdefault("RAY_task_oom_retries", str(RETRIES))
@@ -124,7 +125,7 @@ class RayCluster(Executor):
 
     def _begin(self, job: Job[Any]) -> tuple[ObjectRef[Any], int]:
         wanted = needs(job)
-        share = equal_share(wanted, self._machines())
+        allowed = equal_share(wanted, self._machines())
         number = next(self._numbers)
         elsewhere: Callable[[], object] = getattr(job, "elsewhere", lambda: job)
         packed, references = pack(self._store, elsewhere())
@@ -134,7 +135,7 @@ class RayCluster(Executor):
             memory=wanted.get("memory"),
             max_retries=RETRIES,
         )
-        sent = (packed, references, share, number, self._board)
+        sent = (packed, references, allowed, number, self._board)
         return work.remote(versions_here(), *sent), number
 
     def _result(self, reference: ObjectRef[Any]) -> Any:

@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from gaug.classifier.base import NodeClassifier
 from gaug.classifier.graph_info import GraphInfo
+from gaug.config import check_count
 from gaug.errors import ConfigError, reason_of
 from gaug.graph.mapped_graph import MappedGraph
 from gaug.methods.method import K, Method
@@ -21,7 +22,8 @@ from gaug.runs.ray_calls import cancel, cause_of, checked, machines, pack, versi
 from gaug.runs.ray_connection import connect, import_ray
 from gaug.runs.ray_failures import failure_of, lost
 from gaug.training.checkpoint import SECONDS_BETWEEN, remove_checkpoint, write_checkpoint
-from gaug.training.progress import OnProgress, Progress
+from gaug.training.flaw import FlawError
+from gaug.training.progress import OnEpoch, Progress
 
 if TYPE_CHECKING:
     from gaug.runs.ray_rank import RankWork
@@ -41,9 +43,10 @@ def fit_on_cluster(
     info: GraphInfo | None = None,
     threads: int = 1,
     device: str = "cpu",
-    on_progress: OnProgress | None = None,
+    on_progress: OnEpoch | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_seconds: float = SECONDS_BETWEEN,
+    keep_checkpoint: bool = False,
 ) -> K:
     """Train once by several processes on a Ray cluster, and return the fitted classifier.
 
@@ -61,13 +64,13 @@ def fit_on_cluster(
         checkpoint: File of this machine that checkpoints are sent to. A later call with the same
             graph and settings goes on from it, and it is removed at the end.
         checkpoint_seconds: How long to train from one checkpoint to the next.
+        keep_checkpoint: Whether to leave it there at the end.
     """
     for name, number in {"ranks": ranks, "threads": threads}.items():
-        if number < 1:
-            raise ConfigError(f"{name} must be at least 1, got {number}.")
-    kind = device.partition(":")[0]
-    if kind not in ("cpu", "cuda"):
-        raise ConfigError(f"On a cluster, device must be cpu or cuda, got {device!r}.")
+        check_count(name, number)
+    if device not in ("cpu", "cuda"):
+        which = " Leave out the number: Ray gives each process a GPU." if ":" in device else ""
+        raise ConfigError(f"On a cluster, device must be cpu or cuda, got {device!r}.{which}")
     method.config.check_ranks(ranks)
     method.training.check_ranks(ranks)
     valid = method.valid_graph(data)
@@ -81,7 +84,7 @@ def fit_on_cluster(
     connected_here = connect(cluster)
     tell = on_progress or (lambda now: None)
     try:
-        each = {"CPU": threads, **({"GPU": 1} if kind == "cuda" else {})}
+        each = {"CPU": threads, **({"GPU": 1} if device == "cuda" else {})}
         _check_room(ranks, each)
         begun = None
         if file is not None and file.exists():
@@ -96,7 +99,7 @@ def fit_on_cluster(
         if connected_here:
             ray.shutdown()
     classifier: NodeClassifier = torch.load(io.BytesIO(made), "cpu", weights_only=False)
-    if file is not None:
+    if file is not None and not keep_checkpoint:
         remove_checkpoint(file)
     if classifier.summary.warning:
         warnings.warn(classifier.summary.warning, stacklevel=2)
@@ -118,7 +121,7 @@ def _check_room(ranks: int, each: Mapping[str, int]) -> None:
 
 
 def _trained(
-    work: RankWork, ranks: int, each: Mapping[str, int], tell: OnProgress, file: Path | None
+    work: RankWork, ranks: int, each: Mapping[str, int], tell: OnEpoch, file: Path | None
 ) -> bytes:
     """The classifier that the first rank sends; checkpoints go to the file."""
     import ray
@@ -146,7 +149,10 @@ def _trained(
                     _keep(item, file)
         ray.get(training)
     except RayTaskError as error:
-        raise failure_of(cause_of(error), file) from error
+        failure = failure_of(cause_of(error), file)
+        if isinstance(failure, FlawError) and file is not None:
+            remove_checkpoint(file)
+        raise failure from error
     except RayError as error:
         raise lost(reason_of(error), file) from error
     finally:

@@ -32,18 +32,18 @@ class Board:
 
 
 def do_job(
-    packed: bytes, references: Sequence[Any], share: int | None, number: int, board: Any
+    packed: bytes, references: Sequence[Any], allowed: int | None, number: int, board: Any
 ) -> Any:
     """The result of a job, or the `GaugError` that it raised.
 
     Args:
         packed: The job.
         references: What it needs from the object store.
-        share: Bytes that it may hold, if that is known.
+        allowed: Bytes that it may hold, if that is known.
         number: Its number on the board.
         board: Where to tell how far it is.
     """
-    set_share(share)
+    set_share(allowed)
     throttle = Throttle()
 
     def tell(share: float, note: str = "") -> None:

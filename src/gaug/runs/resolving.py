@@ -50,10 +50,15 @@ def automatic_batching(plan: Plan, task: Task, room: Room | None = None) -> Batc
     whole = dataclasses.replace(plan.training, batch_size=None, fanout=None, batch_hops=None)
     needed = _needed(plan, task, whole)
     if needed <= room.free:
+        given = [
+            name for name in ("fanout", "batch_hops") if getattr(plan.training, name) is not None
+        ]
+        unused = " and ".join(given)
         return Batching(
             whole,
-            f"batch_size=auto trains on the whole graph: a run takes about {size_text(needed)}, and"
-            f" {room}. To repeat or resume it, set batch_size=none.",
+            f"batch_size=auto trains on the whole graph{unused and f', without {unused}'}: a run"
+            f" takes about {size_text(needed)}, and {room}. To repeat or resume it, set"
+            f" batch_size=none{unused and f' and leave out {unused}'}.",
         )
     most = min(_LARGEST_BATCH, 1 << (task.train.numel().bit_length() - 1))
     smallest = size = min(_SMALLEST_BATCH, most)

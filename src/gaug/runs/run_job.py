@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gaug.errors import TrainingError
-from gaug.memory import reusing
+from gaug.memory import is_lack_of_memory, reusing
 from gaug.runs.cost import measured
 from gaug.runs.executor import Tell
 from gaug.runs.predictions import pack_predictions, pack_probabilities
@@ -90,7 +90,7 @@ def lack_of_memory_told() -> Iterator[None]:
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+        if is_lack_of_memory(error):
             raise TrainingError(
                 "There is not enough memory for this run. Try smaller settings or fewer workers."
             ) from error

@@ -2,7 +2,7 @@
 
 PyTorch's own pickler moves a tensor into shared memory where it is: whoever holds an array on the
 same memory, in this thread or another, then reads memory that has been freed. Here a tensor stays
-where it is, and a copy in shared memory is sent, made once for all jobs.
+where it is, and a copy in shared memory is sent, made once for all jobs until workers are closed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
-# The shared copy of each storage that was sent, while that storage lives.
+# The shared copy of each storage that was sent, while that storage lives and workers are there.
 _copies: dict[int, tuple[StorageWeakRef, torch.UntypedStorage]] = {}
 
 
@@ -27,6 +27,11 @@ def pack(job: object) -> bytes:
     buffer = io.BytesIO()
     _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(job)
     return buffer.getvalue()
+
+
+def drop_copies() -> None:
+    """Give back all copies in shared memory; those who received one keep it as long as they are."""
+    _copies.clear()
 
 
 def unpack(packed: bytes) -> Any:

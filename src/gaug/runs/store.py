@@ -37,10 +37,13 @@ def checkpoint_folder(store_url: str) -> Path:
 
     Args:
         store_url: The file or URL of the store.
+
+    Raises:
+        StoreError: If it is not a URL.
     """
     if "://" not in store_url:
         return Path(f"{Path(store_url).expanduser()}.checkpoints")
-    url = sqlalchemy.make_url(store_url)
+    url = _parsed(store_url)
     if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
         return Path(f"{url.database}.checkpoints")
     return Path(platformdirs.user_data_dir("gaug")) / "checkpoints"
@@ -271,14 +274,13 @@ def _make_engine(url: str) -> sqlalchemy.Engine:
                 topic="store",
             ) from error
         url = f"sqlite:///{path}"
+    parsed = _parsed(url)
     try:
-        parsed = sqlalchemy.make_url(url)
         waits = parsed.drivername.startswith("sqlite") and "timeout" not in parsed.query
         engine = sqlalchemy.create_engine(parsed, connect_args={"timeout": 30} if waits else {})
     except (SQLAlchemyError, ImportError) as error:
-        shown = url if "@" not in url else url.partition("://")[0] + "://…"
         raise StoreError(
-            f"The store {shown} cannot be opened: {_reason(error)}", topic="store"
+            f"The store {_shown(url)} cannot be opened: {_reason(error)}", topic="store"
         ) from error
     if engine.dialect.name == "sqlite":
 
@@ -288,6 +290,26 @@ def _make_engine(url: str) -> sqlalchemy.Engine:
             connection.execute("PRAGMA synchronous = FULL")
 
     return engine
+
+
+def _parsed(url: str) -> sqlalchemy.URL:
+    try:
+        return sqlalchemy.make_url(url)
+    except ValueError as error:  # it quotes what may be a part of a password
+        raise StoreError(
+            f"The store {url.partition('://')[0]}://… cannot be opened: the port in its URL must be"
+            " a number.",
+            topic="store",
+        ) from error
+    except SQLAlchemyError as error:
+        raise StoreError(
+            f"The store {_shown(url)} cannot be opened: {_reason(error)}", topic="store"
+        ) from error
+
+
+def _shown(url: str) -> str:
+    """A URL without what may be a password."""
+    return url if "@" not in url else url.partition("://")[0] + "://…"
 
 
 _HINTS = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +13,12 @@ from typing import Any, TypeVar
 
 import torch.multiprocessing
 
-from gaug.errors import ConfigError, GaugError, TrainingError
+from gaug.errors import GaugError, TrainingError
 from gaug.memory import Allowance, Room, set_share
 from gaug.runs.executor import Executor, Job, OnNote, OnProgress
 from gaug.runs.interrupts import DeferredInterrupts, interrupts_ignored
-from gaug.runs.sending import pack, unpack
+from gaug.runs.sending import drop_copies, pack, unpack
+from gaug.runs.unsendable import unsendable_told
 
 #: Bytes of a worker process that it shares with no other: Python and the libraries at work.
 WORKER_BYTES = 400_000_000
@@ -66,16 +66,16 @@ class WorkerProcesses(Executor):
                         postponed = None
                         if job is None:
                             break
-                        share = self._share(job, [given for _, _, given in pending.values()])
-                        if share is None:
+                        allowed = self._allowed(job, [given for _, _, given in pending.values()])
+                        if allowed is None:
                             postponed = job
                             break
                         slot = free.pop()
                         self._signals.shares[slot] = 0.0
                         packed = _packed(job)
                         with interrupts_ignored():  # inherited by a new process
-                            future = pool.submit(_work, packed, slot, share)
-                        pending[future] = (job, slot, share)
+                            future = pool.submit(_work, packed, slot, allowed)
+                        pending[future] = (job, slot, allowed)
                     if not pending:
                         interrupts.raise_if_asked()
                         return
@@ -110,15 +110,16 @@ class WorkerProcesses(Executor):
         left = self._allowance.left()
         return replace(left, free=max(0, left.free - WORKER_BYTES))
 
-    def _share(self, job: Job[Any], given: Sequence[int]) -> int | None:
+    def _allowed(self, job: Job[Any], given: Sequence[int]) -> int | None:
         """Bytes that the process of a job may hold; None: it waits until others have finished.
 
-        Shares are equal, so that all processes together hold what may be used. A job that needs
+        All are allowed the same, so that together they hold what may be used. A job that needs
         more than that gets everything if it is alone, and what it needs if that is left.
 
         Args:
             job: The job.
-            given: The shares of those under way. No more than workers run; the others wait in line.
+            given: What those under way are allowed. No more than workers run; the others wait in
+                line.
         """
         left = self._allowance.left().free
         if not given or left < (1 - _NOTABLE_GROWTH) * self._to_share:
@@ -127,17 +128,18 @@ class WorkerProcesses(Executor):
         equal = total // self.workers
         memory = getattr(job, "memory", 0)
         needed = WORKER_BYTES + memory
-        share = equal if needed <= equal or memory == 0 else needed if given else total
-        at_once = sorted([share, *given], reverse=True)[: self.workers]
+        allowed = equal if needed <= equal or memory == 0 else needed if given else total
+        at_once = sorted([allowed, *given], reverse=True)[: self.workers]
         fits = sum(at_once) <= total or memory == 0 or not given
-        return share if fits else None
+        return allowed if fits else None
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes, and give back what was shared with them."""
         if self._pool is not None:
             self._signals.canceled.set()
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
+            drop_copies()
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
@@ -168,15 +170,8 @@ class WorkerProcesses(Executor):
 
 
 def _packed(job: Job[Any]) -> bytes:
-    try:
+    with unsendable_told("a worker process", "in a module that can be imported, or use one worker"):
         return pack(job)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        if "pickle" in f"{type(error).__name__} {error}".lower():
-            raise ConfigError(
-                f"A run cannot be sent to a worker process: {error}. Define your own models,"
-                " methods and predictors in a module that can be imported, or use one worker."
-            ) from error
-        raise
 
 
 def _is_broken(future: Future[Any]) -> bool:
@@ -229,10 +224,10 @@ def _end_with_parent() -> None:
         os._exit(1)  # the parent was killed
 
 
-def _work(packed: bytes, slot: int, share: int) -> Any:
+def _work(packed: bytes, slot: int, allowed: int) -> Any:
     signals = _signals
     assert signals is not None
-    set_share(share)
+    set_share(allowed)
     job: Job[Any] = unpack(packed)
 
     def tell(share: float, note: str = "") -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gaug.runs.cost import estimated_seconds
+from gaug.runs.estimated_seconds import estimated_seconds
 from gaug.studies.chooser import Effort
 from gaug.studies.study import Cell, CellResult
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gaug.config import check_count, check_seed
 from gaug.data.folders import own_graphs
 from gaug.errors import ConfigError, unknown_name
 
@@ -36,10 +37,9 @@ class StudyOptions:
     root: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.runs is not None and self.runs < 1:
-            raise ConfigError(f"runs must be at least 1, got {self.runs}.")
-        if self.seed < 0:
-            raise ConfigError(f"seed must be at least 0, got {self.seed}.")
+        if self.runs is not None:
+            check_count("runs", self.runs)
+        check_seed(self.seed)
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""The one training loop, its metrics and repeated runs."""
+"""The one training loop, one run by it, and what it measures."""

@@ -156,6 +156,9 @@ class MethodConfig(NamedConfig):
                 " not say on_ranks. Start one process, or use a method that can be split."
             )
 
+    def check_training(self, training: TrainingConfig) -> None:
+        """Raise if a setting would do nothing with these settings of the loop."""
+
     def resolved(self, num_nodes: int) -> MethodConfig:
         """The settings for a graph of this size, with every ``auto`` that depends on it decided."""
         return self

@@ -78,6 +78,8 @@ class Round:
         method_alone: Whether only the method trains, by its extra loss. There is no classifier
             then, and nothing is chosen.
         preliminary: Whether it only prepares others, so that it cannot be the best round.
+        anew: Whether the method alone trains again what it trained in the round before, which
+            progress then no longer counts.
     """
 
     adjacency: Adjacency
@@ -88,6 +90,7 @@ class Round:
     keep_best: bool = False
     method_alone: bool = False
     preliminary: bool = False
+    anew: bool = False
 
 
 class Predict(Protocol):
@@ -232,7 +235,7 @@ class Augmentation(ABC):
         return False
 
     def max_epochs(self, training_epochs: int) -> int:
-        """Maximum number of epochs in all rounds of a run, for showing progress."""
+        """Maximum number of epochs in all rounds of a run but those done anew, to show progress."""
         return training_epochs
 
     def prepare(

@@ -18,7 +18,7 @@ from gaug.training.checkpoint import Checkpoint, StartOverError
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation, AugmentedRun, RoundResult, best_round
 from gaug.training.metrics import micro_f1, predicted_labels
-from gaug.training.progress import OnProgress
+from gaug.training.progress import OnEpoch
 from gaug.training.task import Task
 from gaug.training.trainer import Trainer
 
@@ -76,7 +76,7 @@ def train_run(
     seed: int,
     *,
     keep_history: bool = False,
-    on_progress: OnProgress | None = None,
+    on_progress: OnEpoch | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> RunResult:
     """Train and evaluate once.

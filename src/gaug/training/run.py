@@ -13,10 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from gaug.config import check_count
 from gaug.errors import ConfigError, reason_of
 from gaug.graph.sparse import SparseMatrix
 from gaug.models.calling import apply_model
 from gaug.models.spec import ModelSpec
+from gaug.pairs.parts import ranking_threads
 from gaug.pairs.ranking import OnShare
 from gaug.seeding import run_seed
 from gaug.training.batches import hops_of_batches
@@ -24,7 +26,7 @@ from gaug.training.checkpoint import Checkpoint
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Augmentation
 from gaug.training.loop import RunResult, check_training, train_along, train_run
-from gaug.training.progress import OnProgress
+from gaug.training.progress import OnEpoch
 from gaug.training.task import Task
 
 
@@ -60,7 +62,9 @@ class PreparedRuns:
         threads: int = 1,
         on_share: OnShare | None = None,
     ) -> PreparedRuns:
-        """Let a method learn what all runs share.
+        """Let a method learn what all runs share, with the threads of a run.
+
+        Only rankings of all pairs, which do not depend on it, take as many threads as there are.
 
         Args:
             task: The graph with its split, laid out, on its device.
@@ -71,15 +75,17 @@ class PreparedRuns:
             threads: Threads of each run.
             on_share: Called with the share of the work done so far, if it takes long.
         """
-        if threads < 1:
-            raise ConfigError(f"threads must be at least 1, got {threads}.")
-        check_training(task, training)
-        task.ranks.of_first(lambda: check_model(model, task))  # it calls it on the whole graph
-        if isinstance(training.batch_size, int):
-            with torch.random.fork_rng(devices=[]):
-                hops_of_batches(model.build(task.in_features, task.num_classes), training)
-        visible = task.visible(all_labels=method.looks_at_labels)
-        prepared = method.prepare(visible, seed, on_share=on_share)
+        check_count("threads", threads)
+        at_hand = max(threads, torch.get_num_threads())
+        with computing_threads(threads), ranking_threads(at_hand):
+            check_training(task, training)
+            method.config.check_training(training)
+            task.ranks.of_first(lambda: check_model(model, task))  # it calls it on the whole graph
+            if isinstance(training.batch_size, int):
+                with torch.random.fork_rng(devices=[]):
+                    hops_of_batches(model.build(task.in_features, task.num_classes), training)
+            visible = task.visible(all_labels=method.looks_at_labels)
+            prepared = method.prepare(visible, seed, on_share=on_share)
         return cls(task, model, prepared, training, seed, threads)
 
     @property
@@ -112,7 +118,7 @@ class PreparedRuns:
         run: int,
         *,
         keep_history: bool = False,
-        on_progress: OnProgress | None = None,
+        on_progress: OnEpoch | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> RunResult:
         """Train and evaluate once.
@@ -141,8 +147,9 @@ class PreparedRuns:
 def computing_threads(threads: int) -> Iterator[None]:
     """Within the block PyTorch computes with so many threads.
 
-    A run has a fixed number of threads, however many runs go side by side: sums of floating-point
-    numbers depend on how they are split, and a run must come out the same every time.
+    A run has a fixed number of threads, however many runs go side by side, and so has what its
+    method prepares: sums of floating-point numbers depend on how they are split, and a run must
+    come out the same every time.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(threads)

@@ -18,13 +18,14 @@ from gaug.models.config import ModelConfig, ModuleConfig
 from gaug.training import saved_run
 from gaug.training.batch import work_on
 from gaug.training.batches import MiniBatches, WholeGraph, hops_of_batches
-from gaug.training.best_epoch import Flaw, finite_weights
+from gaug.training.best_epoch import finite_weights
 from gaug.training.checkpoint import UNREADABLE, Checkpoint, StartOverError
 from gaug.training.config import TrainingConfig
+from gaug.training.flaw import Flaw, FlawError
 from gaug.training.hooks import AugmentedRun, Round, RoundResult
 from gaug.training.loss import classification_loss
 from gaug.training.metrics import micro_f1
-from gaug.training.progress import OnProgress, Progress
+from gaug.training.progress import OnEpoch, Progress
 from gaug.training.stage import Stage
 from gaug.training.steps import Steps
 from gaug.training.task import Task
@@ -59,7 +60,7 @@ class Trainer:
         seed: int,
         *,
         keep_history: bool = False,
-        on_progress: OnProgress | None = None,
+        on_progress: OnEpoch | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self.task = task
@@ -103,6 +104,8 @@ class Trainer:
             result = self._train_round(stage)
             # If it broke, no other round follows.
             following = self.run.next_round(result) if self.warning is None else None
+            if following is not None and following.anew:
+                self.own_epochs -= stage.done
             stage = self._begun(following)
 
     def new_optimizer(self) -> torch.optim.Optimizer:
@@ -269,7 +272,7 @@ class Trainer:
             trained = stage.done > 0 or current.keep_weights
             state = finite_weights(model) if trained else None
         if state is None or (flaw is not None and current.pretraining):
-            raise TrainingError(str(flaw or Flaw.of_weights(stage.done)))
+            raise self._broken(flaw or Flaw.of_weights(stage.done))
         if flaw is not None:
             kept = "the best weights so far" if choosing else "the weights before it"
             self.warning = flaw.telling(f"; kept {kept}")
@@ -288,9 +291,15 @@ class Trainer:
 
     def _close_alone(self, stage: Stage, flaw: Flaw | None) -> RoundResult:
         if flaw is not None:
-            raise TrainingError(str(flaw))
+            raise self._broken(flaw)
         self.own_epochs += stage.done
         return RoundResult(stage.round, math.nan, math.nan, _nothing_to_predict)
+
+    def _broken(self, flaw: Flaw) -> FlawError:
+        """The error of a flaw that leaves nothing to go on from."""
+        if self.checkpoint is not None:
+            self.checkpoint.remove()
+        return FlawError(str(flaw))
 
     def _save(self, stage: Stage) -> None:
         assert self.checkpoint is not None

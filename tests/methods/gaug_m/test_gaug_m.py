@@ -24,6 +24,7 @@ from gaug.graph.edges import undirected_pairs
 from gaug.graph.fingerprint import graph_hash
 from gaug.graph.valid import standardize
 from gaug.methods.gaug_m.method import GAugM
+from gaug.training.run import computing_threads
 from gaug.training.task import Task
 from tests.tie_hash import tie_hash
 
@@ -336,3 +337,12 @@ def test_the_omniscient_control_says_what_it_is(data: Data) -> None:
     run = method.start(task.visible(), torch.Generator())
     assert run.warning is not None
     assert "labels of all nodes" in run.warning
+
+
+def test_a_predictor_is_reused_by_whoever_computes_with_as_many_threads(data: Data) -> None:
+    def fitted(threads: int) -> object:
+        with computing_threads(threads):
+            return GAugM(predictor="ra", seed=11).fit_predictor(data).predictor
+
+    assert fitted(1) is fitted(1)
+    assert fitted(2) is not fitted(1)

@@ -129,6 +129,7 @@ def test_a_copy_goes_on_by_itself(data: Data, edge_model: str) -> None:
         ({"variant": "no-edge-loss"}, "leave edge_loss\\(\\) out of your loss"),
         ({"beta": 2.0}, "beta is a setting of GAug-O's own loop"),
         ({"warmup": 2.0}, "warmup is a setting of GAug-O's own loop"),
+        ({"pretrain_weights": "best"}, "pretrain_weights is a setting of GAug-O's own loop"),
     ],
 )
 def test_what_is_up_to_the_loop_is_refused(

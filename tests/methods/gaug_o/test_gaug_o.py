@@ -35,7 +35,7 @@ from gaug.models.spec import ModelSpec
 from gaug.training.config import TrainingConfig
 from gaug.training.hooks import Round, RoundResult
 from gaug.training.loop import RunResult, train_run
-from gaug.training.progress import OnProgress
+from gaug.training.progress import OnEpoch
 from gaug.training.task import Task
 from tests.batch_of import whole_batch
 
@@ -99,7 +99,7 @@ def train(
     model: str = "gcn",
     seed: int = 0,
     keep_history: bool = False,
-    on_progress: OnProgress | None = None,
+    on_progress: OnEpoch | None = None,
 ) -> RunResult:
     def build() -> nn.Module:
         if model in MODULES:
@@ -374,14 +374,18 @@ def test_what_it_learns_joins_nodes_of_one_class() -> None:
     assert float(p[new & alike].mean()) > 1.5 * float(p[new & ~alike].mean())
 
 
-def test_the_same_seed_gives_the_same_run_with_and_without_history(task: Task) -> None:
-    for model in ("gae", "vgae"):
-        config = config_of(edge_model=model)
-        first, second = (train(task, config, keep_history=kept) for kept in (True, False))
-        other = train(task, config, seed=1)
-        assert torch.equal(first.probabilities, second.probabilities)
-        assert same(weights_of(run_of(first)), weights_of(run_of(second)))
-        assert not torch.equal(first.probabilities, other.probabilities)
+@pytest.mark.parametrize("beta", [0.0, 1.0])
+@pytest.mark.parametrize("engine", ["blocked", "sparse"])
+@pytest.mark.parametrize("model", ["gae", "vgae"])
+def test_the_same_seed_gives_the_same_run_with_and_without_history(
+    task: Task, model: str, engine: str, beta: float
+) -> None:
+    config = config_of(edge_model=model, engine=engine, beta=beta)
+    first, second = (train(task, config, keep_history=kept) for kept in (True, False))
+    other = train(task, config, seed=1)
+    assert torch.equal(first.probabilities, second.probabilities)
+    assert same(weights_of(run_of(first)), weights_of(run_of(second)))
+    assert not torch.equal(first.probabilities, other.probabilities)
 
 
 # The variants.
@@ -622,6 +626,15 @@ def test_progress_counts_every_epoch_of_both_halves(task: Task, variant: str) ->
     of_the_predictor = 0 if variant == "random" else config.pretrain_predictor_epochs
     assert told == list(range(1, GAugO(config).max_epochs(8) + 1))
     assert result.epochs == len(told) - of_the_predictor == 12
+
+
+def test_progress_never_exceeds_its_total_if_the_predictor_is_pretrained_again(task: Task) -> None:
+    config = config_of(edge_learning_rate=10.0)
+    told: list[float] = []
+    result = train(task, config, on_progress=lambda now: told.append(now.epochs))
+    assert run_of(result).encoder.input_scale is not None
+    again = list(range(1, config.pretrain_predictor_epochs + 1))
+    assert told == again + list(range(1, GAugO(config).max_epochs(8) + 1))
 
 
 # What goes wrong.

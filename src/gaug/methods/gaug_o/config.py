@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from gaug.config import Range, Span, setting
 from gaug.errors import ConfigError
-from gaug.training.config import MethodConfig
+from gaug.training.config import MethodConfig, TrainingConfig
 
 #: How the scores of pairs become probabilities.
 READINGS = ("max-normalized", "sigmoid")
@@ -118,6 +118,14 @@ class GAugOConfig(MethodConfig):
         given = self._of_sparse()
         if given is not None and self.engine in ("blocked", "dense"):
             raise ConfigError(f"{given} goes with engine=sparse, got engine={self.engine}.")
+
+    def check_training(self, training: TrainingConfig) -> None:
+        """Raise if the best weights are asked for where nothing is validated."""
+        if self.pretrain_weights == "best" and training.selection == "last":
+            raise ConfigError(
+                "pretrain_weights=best goes by the validation score, but selection=last does not"
+                " look at it. Leave one of them out."
+            )
 
     def resolved(self, num_nodes: int) -> GAugOConfig:
         """These settings with the engine that a graph of this many nodes gets.

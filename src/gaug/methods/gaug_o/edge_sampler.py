@@ -28,6 +28,7 @@ _OF_THE_LOOP = (
     "warmup",
     "pretrain_predictor_epochs",
     "pretrain_classifier_epochs",
+    "pretrain_weights",
     "edge_learning_rate",
 )
 

@@ -93,7 +93,12 @@ class GAugORun(AugmentedRun):
         # Adam starts afresh in each of them.
         self.optimizer = self._new_optimizer()
         if alone:
-            return Round(original, epochs=config.pretrain_predictor_epochs, method_alone=True)
+            return Round(
+                original,
+                epochs=config.pretrain_predictor_epochs,
+                method_alone=True,
+                anew=previous is not None,
+            )
         if previous is None or previous.round.method_alone:
             if config.pretrain_classifier_epochs:
                 return Round(
@@ -174,8 +179,10 @@ class GAugORun(AugmentedRun):
         if self._embedding is None or self._batch is None:
             return {}
         if self.beta == 0:
+            # From its own random pairs: a history must not change what is trained on.
+            drawn = torch.Generator().manual_seed(0)
             with torch.no_grad():
-                loss = self.encoder.loss(self._embedding, self._batch.adjacency, self.generator)
+                loss = self.encoder.loss(self._embedding, self._batch.adjacency, drawn)
             self._edge_loss = loss.item()
         row = {
             "edge_learning_rate": self.optimizer.param_groups[0]["lr"],

@@ -67,7 +67,7 @@ def kept_outside(z: Tensor, original: Adjacency, distribution: EdgeDistribution)
 
     Args:
         z: Prepared embeddings.  [N, d]
-        original: The part, with the edges that lead out of it; None if none does.
+        original: The part. Its ``outside`` counts the edges that lead out of it; None if none does.
         distribution: What samples are drawn from.
     """
     if original.outside is None or original.num_pairs == 0:

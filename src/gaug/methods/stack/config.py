@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 
 from gaug.edge_predictors.config import PredictorConfig
 from gaug.errors import ConfigError
-from gaug.training.config import MethodConfig
+from gaug.training.config import MethodConfig, TrainingConfig
 
 _PARTS = (
     "A stack is a method that changes the graph once, then one that varies it in each epoch, for"
@@ -64,6 +64,11 @@ class StackConfig(MethodConfig):
         return {
             name: config for part in self.parts for name, config in part.predictor_configs().items()
         }
+
+    def check_training(self, training: TrainingConfig) -> None:
+        """Raise if a setting of a part would do nothing with these settings of the loop."""
+        for part in self.parts:
+            part.check_training(training)
 
     def resolved(self, num_nodes: int) -> StackConfig:
         """The settings for a graph of this size, with every ``auto`` of both parts decided."""
