@@ -16,6 +16,7 @@ from gaug.choosing.trial import Trial
 from gaug.data.splits import Split
 from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.runs.plan import Plan
+from tests.known import known
 
 PLAN = Plan.of("karate")
 LATE = "it would take longer than the time left"
@@ -43,8 +44,24 @@ def test_the_best_is_chosen_if_it_is_surely_above():
     assert gain is not None
     assert found.verdict() == (
         f"The best is {FEATURES}: 10.1 points above no augmentation on the validation nodes, give"
-        f" or take {gain.error:.1f}. That is almost certainly a real gain (100% sure, with 2"
-        " tried)."
+        f" or take {gain.error:.1f}. That is almost certainly a real gain (over 99% sure, with"
+        " 2 tried)."
+    )
+
+
+def test_the_verdict_says_by_what_a_gain_is_sure():
+    def with_probabilities(trial: Trial, level: float) -> Trial:
+        runs = known(trial.outcomes)
+        probable = np.full_like(runs.nodes, level)
+        return dataclasses.replace(
+            trial, outcomes=dataclasses.replace(runs, probabilities=probable)
+        )
+
+    plain = with_probabilities(tried(NONE, 80.0, 80.2), 70.0)
+    found = Comparison(plain, [with_probabilities(tried(FEATURES, 85.0, 85.1), 75.0)])
+    assert found.helps
+    assert (
+        "a real gain, by how probable the right classes become (over 99% sure)" in found.verdict()
     )
 
 

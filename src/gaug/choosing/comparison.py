@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-from gaug.choosing.gains import Gain, gains_of_finalists, gains_over
+from gaug.choosing.gains import Gain, gains_of_finalists, gains_over, percent
 from gaug.choosing.resampling import Resampling
 from gaug.choosing.run_scores import RunScores
 from gaug.choosing.scores import ValidationScores
@@ -140,6 +140,12 @@ class Comparison:
         """
         return self.resampling is not None and self.resampling.fresh
 
+    @property
+    def _by_probability(self) -> bool:
+        """Whether how sure gains are follows from probabilities; otherwise from scores alone."""
+        outcomes = self.plain.outcomes
+        return outcomes is not None and outcomes.probabilities is not None
+
     def _ahead(self, trial: Trial) -> float:
         """Points above no augmentation, in the same runs where they are known."""
         gain = self.gain_of(trial)
@@ -174,9 +180,11 @@ class Comparison:
         beside = len(self.finalists if fresh else self.tried)
         kind = "finalists" if fresh else "tried"
         others = f", with {beside} {kind}" if beside > 1 else ""
-        sure = f"{_in_words(gain.confidence)} a real gain ({gain.confidence:.0%} sure{others})"
+        by = ", by how probable the right classes become" if self._by_probability else ""
+        sure = f"{percent(gain.confidence)} sure{others}"
+        real = f"{_in_words(gain.confidence)} a real gain{by} ({sure})"
         end = "" if self.helps else f"; less than {SURE:.0%} may be chance"
-        return f"The best is {shown}: {points}, give or take {gain.error:.1f}. That is {sure}{end}."
+        return f"The best is {shown}: {points}, give or take {gain.error:.1f}. That is {real}{end}."
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON."""

@@ -72,6 +72,15 @@ class Gain:
         return f"{self.points:+.1f} ± {self.error:.1f}"
 
 
+def percent(confidence: float) -> str:
+    """A confidence in words; nothing is entirely sure.
+
+    >>> percent(0.956), percent(0.9999)
+    ('96%', 'over 99%')
+    """
+    return f"{confidence:.0%}" if confidence < 0.995 else "over 99%"
+
+
 def gains_over(plain: RunScores, others: Sequence[RunScores], seed: int = 0) -> list[Gain]:
     """The gain of each candidate, judged beside all others.
 

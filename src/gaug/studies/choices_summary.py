@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gaug.choosing.gains import percent
 from gaug.drawing.table import Code, Field, Scores, Table, with_best
 from gaug.methods.registry import METHODS
 from gaug.models.registry import MODELS
@@ -237,4 +238,4 @@ def _gain(outcome: Outcome) -> str | None:
 
 def _confidence(outcome: Outcome) -> str | None:
     sure = outcome.facts.get("confidence")
-    return None if sure is None else f"{sure:.0%}"
+    return None if sure is None else percent(sure)
