@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 from torch_geometric.data import Data
 
 from gaug import load_graph, make_split
-from gaug.choosing.engine import Proposer, TrialRunner, check_validation
+from gaug.choosing.engine import Proposer, TrialRunner, check_validation, resampling_of
 from gaug.choosing.trial import Trial
 from gaug.data.config import SplitConfig
 from gaug.data.splits import Split
@@ -214,3 +215,20 @@ def test_without_validation_nodes_nothing_is_compared(data: Data):
 def test_no_runs_are_refused():
     with pytest.raises(ConfigError, match="trial_runs must be at least 1, got 0"):
         TrialRunner(Graphs(), runs=0)
+
+
+def test_scores_and_probabilities_are_in_the_place_of_the_nodes_that_validated():
+    """Where each run draws its nodes, both are NaN for the same others."""
+    plan = karate("none", "epochs=20")
+    graphs = Graphs()
+    resampling = known(resampling_of(graphs, plan, final=1))
+    runner = TrialRunner(graphs, runs=3, resampling=resampling)
+    outcomes = known(runner.run_one(Trial("it", plan)).outcomes)
+    probabilities = known(outcomes.probabilities)
+    for run, scores, probable in zip(outcomes.runs, outcomes.nodes, probabilities, strict=True):
+        val = resampling.split_of(run).val
+        validated = np.isin(resampling.nodes.numpy(), val.numpy())
+        assert (~np.isnan(scores) == validated).all()
+        assert (~np.isnan(probable) == validated).all()
+        # With two classes, the right one is predicted where it is the more probable.
+        assert ((probable > 50) == (scores == 100))[validated].all()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import sqlalchemy
 import torch
+from sqlalchemy.orm import Session
 from torch_geometric.data import Data
 
 from gaug import SyntheticConfig, planted_graph
@@ -20,9 +22,11 @@ from gaug.runs.execute import execute
 from gaug.runs.executors import local_executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
-from gaug.runs.predictions import unpack_predictions
+from gaug.runs.predictions import unpack_predictions, unpack_probabilities
+from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 from gaug.training import run as training_run
+from gaug.training.calibration import calibrated_probabilities
 from gaug.training.hooks import AugmentedRun, Visible
 from gaug.training.loop import train_run
 from gaug.training.task import Task
@@ -158,6 +162,35 @@ def test_who_chooses_gets_no_test_score_though_the_record_has_one(graph: Data, s
     assert found.id == first.id
     assert found.test_score is None
     assert store.all()[0].test_score == first.test_score is not None
+
+
+def test_who_chooses_runs_again_what_has_no_probabilities_on_record(
+    graph: Data, store: Store, trained: list[int]
+):
+    """Records of older versions have none; with several labels per node there never are any."""
+    plan = planned(graph)
+    execute(plan, runs=1, store=store)
+    with Session(sqlalchemy.create_engine(store.database_url)) as session, session.begin():
+        session.execute(sqlalchemy.update(RunRecord).values(val_probabilities=None))
+    del trained[:]
+    execute(plan, runs=1, store=store, resume=True)
+    assert trained == []
+    (found,) = execute(plan, runs=1, store=store, resume=True, hide_test=True)
+    several = graph.y.dim() == 2
+    assert len(trained) == (0 if several else 1)
+    assert (found.val_probabilities is None) == several
+
+
+def test_the_probabilities_on_record_are_those_of_the_right_classes_calibrated(graph: Data):
+    (record,) = execute(planned(graph), runs=1)
+    if graph.y.dim() == 2:
+        assert record.val_probabilities is None
+        return
+    prepared = Graphs().prepare(Graphs().place(planned(graph)), hide_test=False)
+    probabilities = prepared.train(0).probabilities[graph.val_mask]
+    expected = calibrated_probabilities(probabilities, graph.y[graph.val_mask])
+    found = unpack_probabilities(known(record.val_probabilities))
+    torch.testing.assert_close(found, expected.double(), rtol=1e-3, atol=0)
 
 
 def test_a_trial_trains_without_the_labels_of_test_nodes(graph: Data, store: Store, tasks):
