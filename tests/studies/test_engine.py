@@ -16,6 +16,7 @@ from gaug.runs.execute import execute, execute_all
 from gaug.runs.executor import Executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
+from gaug.runs.predictions import unpack_probabilities
 from gaug.runs.store import Store
 from gaug.seeding import run_seed
 from gaug.studies import engine
@@ -191,11 +192,15 @@ def test_a_search_takes_the_best_on_validation_nodes_and_goes_on_from_its_trials
     by_value = {
         value: execute(plan_of("dropedge", drop_fraction=value), runs=4) for value in values
     }
-    means = {
-        value: sum(known(record.val_score) for record in records[:2])
+    merits = {
+        value: sum(
+            known(record.val_score)
+            + float(unpack_probabilities(known(record.val_probabilities)).mean())
+            for record in records[:2]
+        )
         for value, records in by_value.items()
     }
-    best = max(means, key=lambda value: means[value])  # of equal ones the first
+    best = max(merits, key=lambda value: merits[value])  # of equal ones the first
     assert result.settings == {"drop_fraction": best}
     assert result.trials == 3
     assert result.val_scores == [record.val_score for record in by_value[best]]

@@ -81,7 +81,7 @@ def test_two_searches_at_once_share_a_study_and_no_trial_is_lost_or_doubled(
 ) -> None:
     trials = 12
     command = [sys.executable, "-m", "gaug", "search", "karate", "--method", "gaug-m"]
-    command += ["--trials", str(trials), "--trial-runs", "2", "--runs", "2", "--set", "epochs=20"]
+    command += ["--trials", str(trials), "--trial-runs", "2", "--runs", "2", "--set", "epochs=100"]
     command += ["--split", "stratified", "--set", "train_fraction=0.3", *where]
     command += ["--store", database, "--json", "--quiet"]
     both = [
