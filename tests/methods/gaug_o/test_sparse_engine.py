@@ -337,10 +337,10 @@ def test_settings_of_sparse_are_refused_where_auto_is_not_sparse(given: str) -> 
         GAugO(**settings, **SHORT).fit(graph_to_learn())
     with pytest.raises(ConfigError, match=message):
         EdgeSampler(graph_to_learn(), **settings)
-    assert GAugOConfig(**settings).resolved(10_001).engine == "sparse"
+    assert GAugOConfig(**settings).resolved(2_001).engine == "sparse"
     rounded = GAugOConfig(variant="rounding", **settings)
     with pytest.raises(ConfigError, match="variant=rounding does not"):
-        rounded.resolved(10_001)
+        rounded.resolved(2_001)
 
 
 def test_a_sampler_tells_once_that_added_edges_were_limited() -> None:
@@ -377,16 +377,16 @@ def test_a_limited_sample_fits_where_an_unlimited_one_would_not(
 def test_the_engine_follows_the_size_of_the_graph_unless_it_is_given() -> None:
     auto = GAugOConfig()
     assert auto.engine == "auto"
-    assert resolved_engine(auto, 10_000) == "blocked"
-    assert resolved_engine(auto, 10_001) == "sparse"
-    assert auto.resolved(10_001) == GAugOConfig(engine="sparse")
+    assert resolved_engine(auto, 2_000) == "blocked"
+    assert resolved_engine(auto, 2_001) == "sparse"
+    assert auto.resolved(2_001) == GAugOConfig(engine="sparse")
     for engine in ("blocked", "sparse", "dense"):
         assert resolved_engine(GAugOConfig(engine=engine), 10**6) == engine
 
 
 @pytest.mark.parametrize(
     ("num_nodes", "settings", "engine"),
-    [(120, {}, "blocked"), (120, {"engine": "sparse"}, "sparse"), (10_001, {}, "sparse")],
+    [(120, {}, "blocked"), (120, {"engine": "sparse"}, "sparse"), (2_001, {}, "sparse")],
 )
 def test_a_record_says_which_engine_ran(
     num_nodes: int, settings: dict[str, Any], engine: str, monkeypatch: pytest.MonkeyPatch
