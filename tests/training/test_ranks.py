@@ -94,6 +94,7 @@ def with_parts_of_their_own() -> dict[str, Any]:
         "gaug-o": GAugO(short, model=gcn, **_LOOP),
         "gaug-o, gat": GAugO(short, model="gat", **_LOOP),
         "consistency": NoAugmentation(model=gcn, consistency_passes=2, **_LOOP),
+        "students": NoAugmentation(model=gcn, students=1, **_LOOP),
         "bgcn": BGCN(model=gcn, graphs=2, **_LOOP),
         "gaug-m+gaug-o": Stack(to_change, GAugO(short), model=gcn, **_LOOP),
         "gaug-m+dropedge": Stack(to_change, DropEdge(), model=gcn, **_LOOP),
@@ -330,7 +331,7 @@ class OneStep(Trainer):
             after_step()
 
         self.run.after_step = note  # type: ignore[method-assign]
-        self.steps.take(stage, self.model, batch, 1, self.ranks.share(53))
+        self.steps.take(self.run, stage, self.model, batch, 1, self.ranks.share(53))
 
 
 def test_the_gradient_of_gaug_o_is_the_mean_of_what_each_part_gives_alone(

@@ -164,7 +164,7 @@ def fit(
     # The other processes have the settings as given, and all compare them; fit decides the rest.
     given, plan = plan.method, placed.plan
     estimator = given.build(model=plan.model, training=plan.training, seed=seed)
-    epochs = estimator.max_epochs(plan.training.epochs)
+    epochs = plan.training.max_epochs(estimator.max_epochs(plan.training.epochs))
     folder = checkpoint_folder(store or default_store_url())
     saving = options.checkpoints(folder, checkpoint_minutes).of_fit(placed.identity(0))
     train = estimator.fit

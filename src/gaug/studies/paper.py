@@ -90,8 +90,8 @@ def published_settings(graph: str, model: str, method: str) -> dict[str, Any]:
 
     GraphSAGE counts a node once among its neighbors here, not twice as in table 2, with GAug-O and
     without it: on Cora that is 0.9 points nearer to the paper's GAug-O, on Citeseer it makes no
-    difference, and validation nodes do not tell the two apart. The engine is the one that goes through
-    every pair of nodes, as the authors' program does.
+    difference, and validation nodes do not tell the two apart. The engine is the one that goes
+    through every pair of nodes, as the authors' program does.
 
     >>> settings = published_settings("cora", "gcn", "gaug-o")
     >>> settings["alpha"], settings["beta"], settings["patience"]

@@ -73,6 +73,20 @@ class TrainingConfig(Config):
         later=True,
     )
 
+    students: int = setting(
+        0,
+        "Models that are trained after the first, each also on what the one before it predicts for"
+        " all nodes; the last one counts.",
+        within=Range(0),
+        later=True,
+    )
+    student_weight: float = setting(
+        1.0,
+        "Weight of a student's distance from its teacher.",
+        within=Range(0, low_open=True),
+        later=True,
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.consistency_passes == 1:
@@ -86,10 +100,23 @@ class TrainingConfig(Config):
                 raise ConfigError(
                     f"{name}={given:g} is a setting of consistency: set consistency_passes, too."
                 )
+        if self.students == 0 and self.student_weight != type(self).student_weight:
+            raise ConfigError(
+                f"student_weight={self.student_weight:g} is a setting of students: set students,"
+                " too."
+            )
         for name in ("fanout", "batch_hops"):
             if getattr(self, name) is not None and self.batch_size is None:
                 given = f"{name}={getattr(self, name)}"
                 raise ConfigError(f"{given} is a setting of mini-batches: set batch_size, too.")
+
+    def max_epochs(self, of_method: int) -> int:
+        """Maximum number of epochs of a run, with those of the students.
+
+        Args:
+            of_method: Maximum number of epochs of its method.
+        """
+        return of_method + self.students * self.epochs
 
     def check_ranks(self, size: int) -> None:
         """Raise if a training of several processes cannot be split among them.

@@ -15,6 +15,9 @@ mini-batches a batch of it (`gaug.training.batches`):
 - a stack: the rounds of a method that changes the graph, which do not count, then those of another
   on the changed graph.
 
+Where students are asked for, the loop trains them in rounds of its own afterwards, in which the
+method takes no part but for the graph (`AugmentedRun.graphs_of_student`).
+
 A method sees features, edges, training labels and predictions, but never a validation or test
 label, unless it is a control that says so (`Augmentation.looks_at_labels`).
 """
@@ -80,6 +83,8 @@ class Round:
         preliminary: Whether it only prepares others, so that it cannot be the best round.
         anew: Whether the method alone trains again what it trained in the round before, which
             progress then no longer counts.
+        teacher: Class probabilities of every node from which a student learns; None if it is no
+            round of a student. The loop fills them in.  [N, C]
     """
 
     adjacency: Adjacency
@@ -91,6 +96,7 @@ class Round:
     method_alone: bool = False
     preliminary: bool = False
     anew: bool = False
+    teacher: Tensor | None = None
 
 
 class Predict(Protocol):
@@ -205,12 +211,20 @@ class AugmentedRun:
         best = best_round(results)
         return best.predict(best.round.adjacency)
 
+    def graphs_of_student(self, results: Sequence[RoundResult]) -> Round:
+        """A round on the graphs that a student trains and predicts on: those of the best round."""
+        best = best_round(results).round
+        return Round(best.adjacency, best.trained_on)
+
 
 def best_round(results: Sequence[RoundResult]) -> RoundResult:
-    """The best round; see `RoundResult.improves_on`.
+    """The last round of a student, or else the best; see `RoundResult.improves_on`.
 
     Pretraining does not count, and preliminary rounds only if there is no other.
     """
+    students = [result for result in results if result.round.teacher is not None]
+    if students:
+        return students[-1]
     trained = [result for result in results if not result.round.pretraining]
     chosen = [result for result in trained if not result.round.preliminary] or trained
     return functools.reduce(lambda a, b: b if b.improves_on(a) else a, chosen)

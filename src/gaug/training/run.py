@@ -91,7 +91,7 @@ class PreparedRuns:
     @property
     def max_epochs(self) -> int:
         """Epochs of a run at most, to tell how far it is."""
-        return self.method.max_epochs(self.training.epochs)
+        return self.training.max_epochs(self.method.max_epochs(self.training.epochs))
 
     def build_model(self) -> nn.Module:
         """A new model with random weights."""

@@ -67,7 +67,7 @@ def unpack(trainer: Trainer, state: dict[str, Any]) -> Stage:
         weights = {name: value.to(device) for name, value in saved["weights"].items()}
         trainer.results.append(
             trainer.result_of(
-                _unpacked_round(saved["round"], graphs),
+                _unpacked_round(saved["round"], graphs, device),
                 saved["val_score"],
                 saved["val_loss"],
                 weights,
@@ -77,7 +77,7 @@ def unpack(trainer: Trainer, state: dict[str, Any]) -> Stage:
     trainer.history = state["history"]
     trainer.epochs, trainer.own_epochs = state["epochs"], state["own_epochs"]
     trainer.earlier_seconds = state["seconds"]
-    current, number = _unpacked_round(state["round"], graphs), state["number"]
+    current, number = _unpacked_round(state["round"], graphs, device), state["number"]
     trainer.rounds = number + 1
     optimizer = None
     if state["optimizer"] is not None:
@@ -85,7 +85,7 @@ def unpack(trainer: Trainer, state: dict[str, Any]) -> Stage:
         optimizer.load_state_dict(state["optimizer"])
     best = BestEpoch()
     best.score, best.loss, best.epoch, best.state = state["best"]
-    trainer.run.restore(state["run"], trainer.results)
+    trainer.run.restore(state["run"], trainer.of_method)
     trainer.run.warning = state["run_warning"]
     batches = trainer.new_batches(current, number)
     _set_random_state(trainer, state["random"])  # last: building a model draws numbers
@@ -127,13 +127,18 @@ def _packed_round(one: Round, graphs: _SavedGraphs) -> dict[str, Any]:
         **{name: getattr(one, name) for name in _PLAIN},
         "adjacency": graphs.reference(one.adjacency),
         "trained_on": None if one.trained_on is None else graphs.reference(one.trained_on),
+        "teacher": one.teacher,
     }
 
 
-def _unpacked_round(saved: dict[str, Any], graphs: dict[str | int, Adjacency]) -> Round:
+def _unpacked_round(
+    saved: dict[str, Any], graphs: dict[str | int, Adjacency], device: torch.device
+) -> Round:
+    teacher = saved.get("teacher")
     return Round(
         graphs[saved["adjacency"]],
         None if saved["trained_on"] is None else graphs[saved["trained_on"]],
+        teacher=None if teacher is None else teacher.to(device),
         **{name: saved[name] for name in _PLAIN if name in saved},
     )
 

@@ -25,26 +25,29 @@ class Steps:
 
     Args:
         task: Graph and split.
-        run: The method's side.
-        config: The consistency of several passes.
+        config: The consistency of several passes, and the weight of a teacher.
         count_edges: Whether to count the edges that a step trains on.
     """
 
-    def __init__(
-        self, task: Task, run: AugmentedRun, config: TrainingConfig, *, count_edges: bool
-    ) -> None:
+    def __init__(self, task: Task, config: TrainingConfig, *, count_edges: bool) -> None:
         self._task = task
         self._ranks = task.ranks
-        self._run = run
         self._config = config
         self._count_edges = count_edges
 
     def take(
-        self, stage: Stage, model: nn.Module | None, batch: Batch, epoch: int, share: float
+        self,
+        run: AugmentedRun,
+        stage: Stage,
+        model: nn.Module | None,
+        batch: Batch,
+        epoch: int,
+        share: float,
     ) -> tuple[float, float, dict[str, float]]:
         """Take a step; it is left out if a loss is not finite.
 
         Args:
+            run: The method's side.
             stage: The round under way.
             model: The classifier, if there is one yet.
             batch: What the step works on.
@@ -58,17 +61,21 @@ class Steps:
         optimizer = stage.optimizer
         parts: list[Tensor] = []
         if optimizer is None:
-            adjacency = self._training_graph(stage, batch, epoch)
+            adjacency = _training_graph(run, stage, batch, epoch)
         else:
             assert model is not None
             model.train()
             optimizer.zero_grad()
             passes = []
             for _ in range(max(1, self._config.consistency_passes)):
-                adjacency = self._training_graph(stage, batch, epoch)
+                adjacency = _training_graph(run, stage, batch, epoch)
                 passes.append(apply_model(model, batch.features, adjacency))
-            parts.append(step_loss(passes, batch, self._config, epoch / stage.epochs))
-        extra = self._run.extra_loss()
+            teacher = stage.round.teacher
+            if teacher is not None and batch.nodes is not None:
+                teacher = teacher[batch.nodes]
+            done = epoch / stage.epochs
+            parts.append(step_loss(passes, batch, self._config, done, teacher))
+        extra = run.extra_loss()
         if extra is not None:
             parts.append(extra)
         if not parts:
@@ -81,23 +88,13 @@ class Steps:
         loss, of_method = self._ranks.mean(own, share)
         if math.isfinite(loss + of_method):
             total.backward()  # type: ignore[no-untyped-call]
-            self._ranks.average_gradients(self._trained(optimizer, model), share)
+            self._ranks.average_gradients(_trained(run, optimizer, model), share)
             if optimizer is not None:
                 optimizer.step()
-            self._run.after_step()
+            run.after_step()
         # The graph itself is not handed on: it would be there beside that of the next step.
         counts = self._counted_edges(adjacency, batch) if self._count_edges else {}
         return loss, of_method, counts
-
-    def _training_graph(self, stage: Stage, batch: Batch, epoch: int) -> Adjacency:
-        adjacency = self._run.training_graph(stage.round, batch, epoch)
-        num_nodes = batch.adjacency.num_nodes
-        if adjacency.num_nodes != num_nodes:
-            raise TrainingError(
-                f"training_graph must return a graph between the {num_nodes:,} nodes of its batch,"
-                f" got one of {adjacency.num_nodes:,}. Start from batch.adjacency."
-            )
-        return adjacency
 
     def _counted_edges(self, adjacency: Adjacency, batch: Batch) -> dict[str, float]:
         pairs = adjacency.listed_pairs
@@ -108,10 +105,22 @@ class Steps:
         labels = self._task.labels
         return dict(edge_counts(pairs, labels if batch.nodes is None else labels[batch.nodes]))
 
-    def _trained(
-        self, optimizer: torch.optim.Optimizer | None, model: nn.Module | None
-    ) -> Iterator[nn.Parameter]:
-        """What a step trains, of the classifier and of the method."""
-        if optimizer is not None and model is not None:
-            yield from model.parameters()
-        yield from self._run.parameters()
+
+def _training_graph(run: AugmentedRun, stage: Stage, batch: Batch, epoch: int) -> Adjacency:
+    adjacency = run.training_graph(stage.round, batch, epoch)
+    num_nodes = batch.adjacency.num_nodes
+    if adjacency.num_nodes != num_nodes:
+        raise TrainingError(
+            f"training_graph must return a graph between the {num_nodes:,} nodes of its batch,"
+            f" got one of {adjacency.num_nodes:,}. Start from batch.adjacency."
+        )
+    return adjacency
+
+
+def _trained(
+    run: AugmentedRun, optimizer: torch.optim.Optimizer | None, model: nn.Module | None
+) -> Iterator[nn.Parameter]:
+    """What a step trains, of the classifier and of the method."""
+    if optimizer is not None and model is not None:
+        yield from model.parameters()
+    yield from run.parameters()

@@ -82,7 +82,8 @@ class Trainer:
         self.warning: str | None = None
         self.val_labels = task.labels[task.val]
         self.earlier_seconds = 0.0  # up to the checkpoint that it goes on from
-        self.steps = Steps(task, run, config, count_edges=keep_history)
+        self.steps = Steps(task, config, count_edges=keep_history)
+        self._without_method = AugmentedRun(run.visible, run.generator)
         self._started = time.perf_counter()
 
     @property
@@ -103,10 +104,15 @@ class Trainer:
         while stage is not None:
             result = self._train_round(stage)
             # If it broke, no other round follows.
-            following = self.run.next_round(result) if self.warning is None else None
+            following = self._following(result) if self.warning is None else None
             if following is not None and following.anew:
                 self.own_epochs -= stage.done
             stage = self._begun(following)
+
+    @property
+    def of_method(self) -> list[RoundResult]:
+        """The rounds of the method, without those of students."""
+        return [result for result in self.results if result.round.teacher is None]
 
     def new_optimizer(self) -> torch.optim.Optimizer:
         """The optimizer of a round."""
@@ -164,6 +170,27 @@ class Trainer:
                 checkpoint.refuse(error)
             raise StartOverError from error
 
+    def _following(self, result: RoundResult) -> Round | None:
+        """The next round: those of the method, then those of students."""
+        following = self.run.next_round(result) if result.round.teacher is None else None
+        students = len(self.results) - len(self.of_method)
+        if following is not None or students == self.config.students:
+            return following
+        teacher = self.ranks.of_first(self._taught)
+        return dataclasses.replace(self.run.graphs_of_student(self.of_method), teacher=teacher)
+
+    @torch.no_grad()
+    def _taught(self) -> Tensor:
+        """What the next student learns from: the predictions of all rounds so far.  [N, C]"""
+        last = self.results[-1]
+        if last.round.teacher is None:
+            return self.run.combine(self.results)
+        return last.predict(last.round.adjacency)
+
+    def _taking_part(self, current: Round) -> AugmentedRun:
+        """The method's side of a round; students do without."""
+        return self.run if current.teacher is None else self._without_method
+
     def _begun(self, current: Round | None) -> Stage | None:
         if current is None:
             return None
@@ -205,9 +232,9 @@ class Trainer:
             if self.keep_history and classifies:
                 row = {"epoch": self.epochs + epoch, "train_loss": loss, "extra_loss": extra}
                 row |= {"val_score": score, "val_loss": val_loss} | counts
-                self.history.append(row | self.run.log())
+                self.history.append(row | self._taking_part(current).log())
             if validates and choosing and stage.best.offer(score, val_loss, epoch, self._model()):
-                self.run.on_best()
+                self._taking_part(current).on_best()
             self._tell(stage, epoch, f"loss {loss + extra:.3g}", score)
             waited = epoch - stage.best.epoch
             if validates and choosing and patience is not None and waited >= patience:
@@ -223,9 +250,10 @@ class Trainer:
         losses, extras, work = [], [], 0
         sizes = stage.batches.sizes
         counts: collections.Counter[str] = collections.Counter()
+        run = self._taking_part(stage.round)
         for place, batch in enumerate(stage.batches.epoch(epoch), start=1):
             share = self.ranks.share(sizes[place - 1])
-            loss, extra, found = self.steps.take(stage, self.model, batch, epoch, share)
+            loss, extra, found = self.steps.take(run, stage, self.model, batch, epoch, share)
             if not math.isfinite(loss + extra):
                 return loss, extra, counts
             losses.append(loss)
@@ -312,6 +340,7 @@ class Trainer:
             return
         kind = f"{self.run.own_model}, " if stage.round.method_alone else ""
         kind = "pretraining, " if stage.round.pretraining else kind
+        kind = "student, " if stage.round.teacher is not None else kind
         note = f"{kind}epoch {math.ceil(epoch):,}/{stage.epochs:,}, {words}"
         if not math.isnan(score):
             note += f", validation {score:.1f}"

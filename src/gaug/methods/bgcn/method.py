@@ -110,6 +110,10 @@ class _BGCNRun(AugmentedRun):
         total: Tensor = functools.reduce(torch.add, parts)
         return total / (len(gnns) * max(samples, 1))
 
+    def graphs_of_student(self, results: Sequence[RoundResult]) -> Round:
+        """The original graph: drawn ones are for the GNNs that are averaged."""
+        return Round(self.visible.adjacency)
+
     def state(self) -> dict[str, Any]:
         model = self.model
         parts = None if model is None else [model.memberships, model.strengths, model.background]

@@ -19,8 +19,8 @@ VARIANTS = ("full", "no-sampling", "rounding", "no-edge-loss", "random")
 #: How pairs are processed.
 ENGINES = ("auto", "blocked", "sparse", "dense")
 
-# Largest number of nodes for which ``auto`` goes through all pairs. With 2,700, sparse is 2.6 times as
-# fast; see benchmarks/README.md.
+# Largest number of nodes for which ``auto`` goes through all pairs. With 2,700 nodes, sparse is 2.6
+# times as fast; see benchmarks/README.md.
 _ALL_PAIRS_UP_TO = 2_000
 _SET_SPARSE = "Set engine=sparse, or leave it out."
 
