@@ -127,6 +127,18 @@ def test_scores_that_all_tie_are_told(gaug, tmp_path: Path) -> None:
     assert "23 of them have the same score" in text
 
 
+def test_nodes_that_lose_all_edges_are_told(gaug, tmp_path: Path) -> None:
+    harsh = ("--set", "predictor=ra", "--set", "add_fraction=0", "--set", "remove_fraction=0.6")
+    result = gaug("augment", "karate", "--out", tmp_path / "harsh", *harsh)
+    with (tmp_path / "harsh" / "edges.csv").open() as file:
+        kept = [row[:2] for row in csv.reader(file)][1:]
+    lost = 34 - len({node for pair in kept for node in pair})
+    assert lost > 1
+    assert f"{lost} nodes lost all edges; a smaller remove_fraction leaves more." in result.out
+    mild = gaug("augment", "karate", "--out", tmp_path / "mild", *harsh[:4])
+    assert "lost all edges" not in mild.out
+
+
 def test_huge_scores_have_a_picture(gaug, tmp_path: Path) -> None:
     settings = ("--set", "predictor=gae", "--set", "predictor_learning_rate=1e6")
     code, _, err = gaug("augment", "karate", "--out", tmp_path / "b", *settings)

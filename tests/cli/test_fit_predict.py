@@ -60,6 +60,20 @@ def test_json_is_alone_on_standard_output(gaug, tmp_path):
     assert summary["nodes"] == sum(summary["classes"].values()) == 34
 
 
+def test_a_file_that_is_there_is_replaced_only_if_asked(gaug, tmp_path):
+    table = tmp_path / "notes.csv"
+    table.write_text("precious")
+    gaug("fit", "karate", "--out", tmp_path / "m", *SHORT)
+    code, _, err = gaug("predict", tmp_path / "m", "karate", "--out", table)
+    assert (code, err) == (
+        1,
+        f"gaug: There is already a file {table}. Use another name, or --force.\n",
+    )
+    assert table.read_text() == "precious"
+    assert gaug("predict", tmp_path / "m", "karate", "--out", table, "--force").code == 0
+    assert len(table.read_text().splitlines()) == 35
+
+
 def test_a_split_with_test_nodes_is_tested(gaug, tmp_path):
     arguments = ("--split", "stratified", "--json", *SHORT)
     result = gaug("fit", "karate", "--out", tmp_path / "m", *arguments)

@@ -36,7 +36,7 @@ def test_too_few_labels_are_told(gaug, tmp_path):
     (tmp_path / "labels.csv").write_text("node,class\na,x\nd,y\n")
     result = gaug("inspect", tmp_path, "--quiet")
     assert result.code == 0
-    assert "x 1, y 1" in result.out
+    assert "x: 1, y: 1" in result.out
     assert "cannot be evaluated" in result.out
 
 

@@ -116,7 +116,7 @@ def test_a_graph_is_not_replaced_by_its_better_self(gaug, clubs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["clubs/edges.csv"], "given as the graph's file of edges. Use --edges FILE."),
+        (["clubs/edges.csv"], "not a table of edges alone. Use --edges FILE."),
         (["empty"], "or name a file of edges. Use --edges FILE."),
         (["two"], "name the one that counts. Use --edges FILE."),
         (["--edges", "clubs/edges.csv"], "Give it labels. Use --labels FILE."),

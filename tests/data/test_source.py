@@ -48,7 +48,7 @@ def test_a_folder_of_that_name_is_written_with_a_dot(
         ("coar",
          r"Unknown graph 'coar'\. .* Did you mean 'cora'\? Nor is there a file or a folder"),
         ("empty", r"holds no edges\.csv"),
-        ("edges.csv", "A table of edges is given as the graph's file of edges"),
+        ("edges.csv", "not a table of edges alone"),
         (None, "Give a graph"),
     ],
 )  # fmt: skip

@@ -49,7 +49,7 @@ def test_every_number_is_told_in_words():
         "9, the largest with 1,100 nodes (92%)",
         "20, 25.0% of the entries not zero",
         "40 of 1,200 nodes have one",
-        "two lines 30, cash $x^2$ & <b> 10",
+        "two lines: 30, cash $x^2$ & <b>: 10",
         "0.50 of the 80 edges between training and validation nodes are within a class, 0.25 by",
         "400 nodes of split public, 2 runs",
         "features alone (MLP)               81.0 ± 1.4",
@@ -84,7 +84,7 @@ def test_many_classes_are_put_together():
     found = Inspection("shops", SHAPE, [1], labels)
     (line,) = (line for line in inspection_lines(found) if line.startswith("  classes"))
     others = sum(100 - number for number in range(11, 50))
-    assert line.endswith(f"class 10 90, 39 others {others:,}")
+    assert line.endswith(f"class 10: 90, 39 others: {others:,}")
 
 
 @pytest.mark.parametrize("degrees", [[5], [0, 5], [1, 0, 0, 0, 100_000]])

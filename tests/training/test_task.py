@@ -70,3 +70,10 @@ def test_a_missing_mask_is_refused_with_the_remedy() -> None:
     del data.val_mask
     with pytest.raises(DataError, match=r"no val_mask\. Give it a split"):
         Task.of(data)
+
+
+def test_what_is_wrong_with_one_class_depends_on_where_it_is_the_only_one() -> None:
+    with pytest.raises(DataError, match=r"^The labels must be of two classes .* right column"):
+        Task.of(path_of_six(torch.zeros(6, dtype=torch.long)))
+    with pytest.raises(DataError, match=r"^The training nodes must .* Choose another split"):
+        Task.of(path_of_six(torch.tensor([0, 0, 1, 1, 0, 1])))

@@ -143,6 +143,13 @@ def _print(summary: dict[str, Any], out: Path, page: str) -> None:
                 f"  {tied:,} of them have the same score, the last one that counted; a hash of"
                 " the pair breaks ties. This predictor may know too little about this graph."
             )
+    from gaug.report.page.html import noun
+
+    lost = after["isolated_nodes"] - before["isolated_nodes"]
+    if lost > 0:
+        console.print(
+            f"{lost:,} {noun(lost, 'node')} lost all edges; a smaller remove_fraction leaves more."
+        )
     console.print(f"Written to {out}; open {out / page}", markup=False, soft_wrap=True)
 
 

@@ -17,6 +17,7 @@ def predict(
     model: Annotated[Path, typer.Argument(help="Folder that 'gaug fit' wrote.")],
     out: Annotated[Path, typer.Option(help="CSV file to write to.")],
     graph: options.Graph = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     device: options.Device = "cpu",
     max_memory: options.MaxMemory = None,
     edges: own_files.Edges = None,
@@ -37,20 +38,21 @@ def predict(
     """
     from gaug.cli.fit import warnings_as_lines
     from gaug.cli.graphs import read_graph
-    from gaug.cli.writing import writing
+    from gaug.cli.writing import check_file, writing
     from gaug.errors import ConfigError
     from gaug.methods.loading import load
     from gaug.report.predictions import write_predictions
     from gaug.runs.graphs import check_device
 
-    check_device(device)
-    classifier = load(model)
-    facts = classifier.summary
     source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     if out.exists() and out.resolve().parent in source.folders:
         raise ConfigError(
             f"{out} is in the folder of the graph itself. Use another file to write to."
         )
+    check_file(out, force=force)
+    check_device(device)
+    classifier = load(model)
+    facts = classifier.summary
     if not source.in_catalog:
         files = dataclasses.replace(source.files, column_means=facts.column_means)
         source = dataclasses.replace(source, files=files)

@@ -62,6 +62,11 @@ def check_page(out: Path, *, force: bool) -> None:
     """Raise if a page cannot be written there."""
     if out.suffix not in (".html", ".htm"):
         raise ConfigError(f"The page must be .html, got {str(out)!r}.")
+    check_file(out, force=force)
+
+
+def check_file(out: Path, *, force: bool) -> None:
+    """Raise if something is there already that may not be replaced."""
     if out.is_dir():
         raise ConfigError(f"{out} is a folder. Give a file to write.")
     if out.exists() and not force:

@@ -15,6 +15,8 @@ from gaug.errors import ConfigError, DataError
 PARTS = ("train", "val", "test")
 #: The kinds of splits; a file is the other way to give one.
 KINDS = ("public", "random", "stratified", "per-class")
+#: The other way, as the end of a sentence.
+OR_SPLIT_FILE = "or a file: an .npz, or a table of nodes and parts"
 #: How features may be scaled.
 SCALINGS = ("as-is", "rows", "columns")
 
@@ -92,6 +94,4 @@ def check_split(kind: str) -> None:
 
 def unknown_split(kind: str) -> ConfigError:
     """The error for what is neither a kind of split nor a file."""
-    return ConfigError(
-        f"Unknown split {kind!r}. Choose from: {', '.join(KINDS)}, or a path to an .npz file."
-    )
+    return ConfigError(f"Unknown split {kind!r}. Choose from: {', '.join(KINDS)}, {OR_SPLIT_FILE}.")

@@ -129,8 +129,8 @@ class GraphSource:
             raise ConfigError(f"{path} has no columns to choose from.", topic="no-columns")
         if path.suffix not in _SAVED and plain_suffix(path) != ".graphml":
             raise ConfigError(
-                f"{path} must be a folder, a .pt file with a Data, or a .graphml file. A table of"
-                " edges is given as the graph's file of edges.",
+                f"{path} must be a folder, a .pt file with a Data, or a .graphml file, not a"
+                " table of edges alone.",
                 topic="edges-file",
             )
         return path

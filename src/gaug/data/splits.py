@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaug.data.config import KINDS, PARTS, SplitConfig, check_split, unknown_split
+from gaug.data.config import KINDS, OR_SPLIT_FILE, PARTS, SplitConfig, check_split, unknown_split
 from gaug.data.files.arrays import read_npz
 from gaug.data.node_ids import NodeIds
 from gaug.data.split_drawing import draw_per_class, draw_random, draw_stratified
@@ -201,7 +201,7 @@ def _public(data: Data) -> Split:
     if any(mask is None for mask in masks):
         raise ConfigError(
             "This graph has no public split. Choose from: random, stratified, per-class,"
-            " or a path to an .npz file."
+            f" {OR_SPLIT_FILE}."
         )
     return checked_split("public", [mask.nonzero().flatten().numpy() for mask in masks], data)
 

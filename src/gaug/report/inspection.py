@@ -48,7 +48,7 @@ def inspection_lines(found: Inspection) -> list[str]:
         rows.append(
             (
                 "classes",
-                ", ".join(f"{cut(name, _LONGEST_NAME)} {count:,}" for name, count in classes),
+                ", ".join(f"{cut(name, _LONGEST_NAME)}: {count:,}" for name, count in classes),
             )
         )
     if found.homophily is not None:

@@ -67,6 +67,11 @@ class Task:
             for part, nodes in parts.items():
                 if bool((data.y[nodes] < 0).any()):
                     raise DataError(f"The {part} nodes must have labels, got some without.")
+            if data.y[data.y >= 0].unique().numel() < 2:
+                raise DataError(
+                    "The labels must be of two classes at least, got one class only. Check that"
+                    " they are the right column or tensor."
+                )
             if data.y[parts["train"]].unique().numel() < 2:
                 raise DataError(
                     "The training nodes must belong to two classes at least, got one class only."

@@ -111,7 +111,10 @@ def _overview(
     if not rows:
         return tiles(shown)
     header = ["graph", "model", "method", "test", "validation", "runs"]
-    caption = "The experiment with the best validation score on each graph, and its test score"
+    caption = (
+        "The experiment with the best validation score on each graph, and its test score; those of"
+        " a single run come last"
+    )
     return join([tiles(shown), html_table(caption, header, rows, numeric=(3, 4, 5))])
 
 
