@@ -290,7 +290,7 @@ def _print(summary: dict[str, Any], out: Path, page: str) -> None:
     console.print(
         f"{summary['graph']}, {summary['model']}, method {summary['method']},"
         f" split {summary['split']}: epoch {summary['best_epoch']} chosen,"
-        f" {summary['epochs']} trained in all rounds, {summary['seconds']:.1f} s",
+        f" {summary['epochs']} trained in all, {summary['seconds']:.1f} s",
         markup=False,
     )
     for title, part in (("test micro-F1      ", "test"), ("validation micro-F1", "val")):
