@@ -84,6 +84,18 @@ def test_a_steady_gain_is_chosen_rather_than_a_higher_one_by_chance():
     found = compared((NONE, (80.0, 80.0)), (FEATURES, (70.0, 99.0)), (SMOOTHED, (83.0, 83.0)))
     assert (found.best.name, found.chosen.name) == (str(FEATURES), str(SMOOTHED))
     assert found.verdict().startswith(f"The best is {SMOOTHED}: 3.0 points above")
+    told, gain = found.to_dict(), known(found.gain_of(found.chosen))
+    assert (told["gain"], told["error"], told["confidence"]) == dataclasses.astuple(gain)
+
+
+def test_where_the_best_is_taken_in_any_case_all_that_is_told_is_about_it():
+    shaky, steady = tried(FEATURES, 70.0, 99.0), tried(SMOOTHED, 83.0, 83.0)
+    found = Comparison(tried(NONE, 80.0, 80.0), [shaky, steady], by_merit=True)
+    assert found.best is found.shown is shaky
+    assert found.chosen is found.plain
+    assert found.verdict().startswith(f"The best is {FEATURES}: 4.5 points above")
+    told, gain = found.to_dict(), known(found.gain_of(shaky))
+    assert (told["gain"], told["error"], told["confidence"]) == dataclasses.astuple(gain)
 
 
 def test_of_equal_ones_the_first_is_chosen():

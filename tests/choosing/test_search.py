@@ -30,6 +30,7 @@ from gaug.runs.store import Store
 from gaug.runs.worker_processes import WorkerProcesses
 from gaug.training.run import PreparedRuns
 from tests.choosing.conftest import karate, near
+from tests.known import known
 
 
 @pytest.fixture
@@ -170,6 +171,32 @@ def test_the_best_run_again_with_new_seeds_and_these_decide(scored) -> None:
     plain = search_settings(karate("dropedge"), trials=16, trial_runs=2, finalists=0)
     assert not any(trial.confirmed for trial in plain.trials)
     assert plain.best.settings["drop_fraction"] == pytest.approx(0.2, abs=0.1)
+
+
+@pytest.fixture(scope="module")
+def large() -> Plan:
+    """A thousand validation nodes, which all runs have."""
+    data = planted_graph(SyntheticConfig(num_nodes=1100, num_classes=2, degree=2.0))
+    split = make_split(data, "random", SplitConfig(train_fraction=0.05, val_fraction=0.92))
+    return Plan.of(data, split=split, method="dropedge", settings=["epochs=2"])
+
+
+def test_the_verdict_is_about_the_best_settings_even_if_others_are_surer(scored, large) -> None:
+    def score(one: PreparedRuns, run: int) -> float:
+        config = one.method.config
+        if not isinstance(config, DropEdgeConfig):
+            return 80.0
+        shaky = config.drop_fraction == 0.5
+        return (99.0 if run % 2 else 70.0) if shaky else 83.0
+
+    scored(score)
+    result = search_settings(large, trials=12, trial_runs=2)
+    steady = [trial for trial in result.trials if trial.settings["drop_fraction"] != 0.5]
+    assert any(known(result.comparison.gain_of(trial)).confidence > 0.99 for trial in steady)
+    assert result.best.settings["drop_fraction"] == 0.5
+    assert result.comparison.verdict().startswith(f"The best is {result.best}: 4.5 points above")
+    assert result.comparison.gain == pytest.approx(4.5)
+    assert not result.comparison.helps
 
 
 def test_another_seed_tries_other_settings(scored) -> None:

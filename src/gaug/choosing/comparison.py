@@ -28,11 +28,13 @@ class Comparison:
         plain: The trial of no augmentation.
         others: All other trials, finished or not, in order.
         resampling: How runs drew their own training and validation nodes, if they did.
+        by_merit: Whether the best is taken whether or not it is sure, as by a search.
     """
 
     plain: Trial
     others: list[Trial]
     resampling: Resampling | None = None
+    by_merit: bool = False
 
     @property
     def trials(self) -> list[Trial]:
@@ -71,8 +73,12 @@ class Comparison:
 
     @property
     def chosen(self) -> Trial:
-        """The best trial that is `SURE` to be above no augmentation, else no augmentation."""
-        sure = [trial for trial in self.finalists if self._is_sure(trial)]
+        """The best trial that is `SURE` to be above no augmentation, else no augmentation.
+
+        Where the best is taken in any case, no other one is chosen in its place.
+        """
+        asked = [self.best] if self.by_merit else self.finalists
+        sure = [trial for trial in asked if self._is_sure(trial)]
         return max(sure, key=self._rank, default=self.plain)
 
     @property
@@ -81,9 +87,14 @@ class Comparison:
         return self.chosen is not self.plain
 
     @property
+    def shown(self) -> Trial:
+        """What the verdict is about: the chosen trial, or else the best one."""
+        return self.chosen if self.helps else self.best
+
+    @property
     def gain(self) -> float:
-        """Points of the best trial above no augmentation, on the validation nodes."""
-        return 0.0 if self.best is self.plain else self._ahead(self.best)
+        """Points of the trial that is shown above no augmentation, on the validation nodes."""
+        return 0.0 if self.shown is self.plain else self._ahead(self.shown)
 
     def plain_beside(self, trial: Trial) -> ValidationScores | None:
         """The scores of no augmentation in the runs of a trial, where single runs are known."""
@@ -168,7 +179,7 @@ class Comparison:
         """Whether anything helps, and how sure that is, in a sentence or two."""
         if len(self.trials) == 1:
             return "Only the trial without augmentation was finished."
-        shown = self.chosen if self.helps else self.best
+        shown = self.shown
         if shown is self.plain:
             which = " that ran with new seeds" if self.finalists[0].confirmed else ""
             return f"No trial{which} scored above no augmentation on the validation nodes."
@@ -188,13 +199,13 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON."""
-        best = self.gain_of(self.chosen if self.helps else self.best)
+        shown = self.gain_of(self.shown)
         return {
             "chosen": self.chosen.name,
             "helps": self.helps,
             "gain": self.gain,
-            "error": None if best is None else best.error,
-            "confidence": None if best is None else best.confidence,
+            "error": None if shown is None else shown.error,
+            "confidence": None if shown is None else shown.confidence,
             "verdict": self.verdict(),
             "drawn_nodes": self.drawn_nodes,
             "trials": [self._trial_dict(trial) for trial in [self.plain, *self.others]],

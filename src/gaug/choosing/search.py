@@ -235,7 +235,7 @@ def search_settings(
             with contextlib.closing(final):
                 _run_shared(final_runner, final)
                 tried = _with_finalists(tried, _with_outcomes(runner, final.results(), store))
-    comparison = Comparison(plain, tried, resampling)
+    comparison = Comparison(plain, tried, resampling, by_merit=True)
     if comparison.best_change is None:
         reasons = [trial.failure for trial in comparison.left_out]
         raise TrainingError(f"No trial could be run: {(reasons or ['there was no time'])[-1]}")

@@ -59,8 +59,7 @@ class Race(Chooser):
                 store=store,
                 on_progress=on_share,
             )
-        shown = found.chosen if found.helps else found.best
-        return chosen_of(found.chosen, _verdict(found, shown), len(found.trials))
+        return chosen_of(found.chosen, _verdict(found, found.shown), len(found.trials))
 
 
 @dataclass(frozen=True)
