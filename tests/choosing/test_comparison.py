@@ -128,6 +128,20 @@ def test_no_augmentation_is_shown_in_the_runs_of_the_trial_beside_it():
     )
 
 
+def in_runs(trial: Trial, *runs: int) -> Trial:
+    """The trial with other numbers of its runs, as with new seeds."""
+    outcomes = dataclasses.replace(known(trial.outcomes), runs=runs)
+    return dataclasses.replace(trial, outcomes=outcomes, confirmed=True)
+
+
+def test_a_trial_without_a_run_in_common_with_no_augmentation_is_no_finalist():
+    alone, beside = in_runs(tried(FEATURES, 99.0, 99.0), 2, 3), tried(SMOOTHED, 82.0, 82.0)
+    found = Comparison(tried(NONE, 80.0, 80.0), [alone, beside])
+    assert found.finalists == [beside]
+    assert found.chosen is found.best is beside
+    assert found.ranked() == [beside, alone]
+
+
 def test_nothing_above_no_augmentation():
     found = compared((NONE, (80.0,)), (FEATURES, (80.0,)))
     assert found.verdict() == "No trial scored above no augmentation on the validation nodes."

@@ -255,6 +255,37 @@ def test_a_search_that_is_repeated_is_as_sure_as_before(scored, store: Store) ->
     assert same.comparison.verdict() == one.comparison.verdict()
 
 
+def test_a_search_that_is_repeated_without_time_comes_to_the_same_end(scored, store: Store) -> None:
+    """The finalists and no augmentation are compared in the runs that are on record."""
+    found = scored(near(0.3))
+    whole = search_settings(karate("dropedge"), trials=9, trial_runs=2, store=store)
+    found.asked.clear()
+    same = search_settings(karate("dropedge"), trials=9, trial_runs=2, timeout=1e-9, store=store)
+    assert found.asked == []
+    assert outcomes(same) == outcomes(whole)
+    assert gains(same) == gains(whole)
+    assert same.comparison.verdict() == whole.comparison.verdict()
+
+
+def test_finalists_beside_which_no_augmentation_failed_do_not_decide(scored) -> None:
+    """With new seeds another setting would be the best, but nothing tells what it gains."""
+
+    def score(one: PreparedRuns, run: int) -> float:
+        config = one.method.config
+        if isinstance(config, DropEdgeConfig):
+            return 90 - 80 * abs(config.drop_fraction - (0.2 if run < 2 else 0.6))
+        if run >= 2:
+            raise TrainingError("too much")
+        return 10.0
+
+    scored(score)
+    result = search_settings(karate("dropedge"), trials=9, trial_runs=2)
+    first = search_settings(karate("dropedge"), trials=9, trial_runs=2, finalists=0)
+    assert result.best.settings == first.best.settings
+    assert result.best == result.ranked()[0]
+    assert None not in gains(result)
+
+
 def test_a_search_that_ran_out_of_time_goes_on_later(scored, store: Store, monkeypatch) -> None:
     found = scored(near(0.3))
     plan = karate("dropedge")

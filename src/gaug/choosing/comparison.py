@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +58,7 @@ class Comparison:
     @property
     def finalists(self) -> list[Trial]:
         """Trials that are compared in the end: those with new seeds, or all if there are none."""
-        finished = self.trials[1:]
+        finished = [trial for trial in self.trials[1:] if self._is_comparable(trial)]
         return [trial for trial in finished if trial.confirmed] or finished
 
     @property
@@ -157,15 +158,24 @@ class Comparison:
         outcomes = self.plain.outcomes
         return outcomes is not None and outcomes.probabilities is not None
 
+    def _is_comparable(self, trial: Trial) -> bool:
+        """Whether a trial has a run in common with no augmentation, where runs are known."""
+        plain, own = self.plain.outcomes, trial.outcomes
+        return plain is None or own is None or bool(own.shared(plain))
+
     def _ahead(self, trial: Trial) -> float:
         """Points above no augmentation, in the same runs where they are known."""
         gain = self.gain_of(trial)
-        return trial.mean - self.plain.mean if gain is None else gain.points
+        if gain is not None:
+            return gain.points
+        return trial.mean - self.plain.mean if self._is_comparable(trial) else -math.inf
 
     def _rank(self, trial: Trial) -> tuple[bool, float]:
         """What trials are ordered by: whether they gain anything, and their merit."""
         plain, own = self.plain.outcomes, trial.outcomes
-        if plain is None or own is None or not own.shared(plain):
+        if not self._is_comparable(trial):
+            merit = -math.inf
+        elif plain is None or own is None:
             merit = trial.merit - self.plain.merit
         else:
             merit = own.minus(plain).merit
@@ -218,8 +228,11 @@ class Comparison:
 
     def ranked(self) -> list[Trial]:
         """Finished trials besides no augmentation: those with new seeds first, best first."""
+        finalists = {id(trial) for trial in self.finalists}
         return sorted(
-            self.trials[1:], key=lambda trial: (trial.confirmed, *self._rank(trial)), reverse=True
+            self.trials[1:],
+            key=lambda trial: (id(trial) in finalists, *self._rank(trial)),
+            reverse=True,
         )
 
     def __str__(self) -> str:

@@ -20,7 +20,7 @@ from gaug.choosing.run_scores import RunScores
 from gaug.choosing.trial import Trial
 from gaug.errors import ConfigError, DataError, GaugError
 from gaug.runs.execute import execute_all
-from gaug.runs.execution import Request
+from gaug.runs.execution import Request, runs_on_record
 from gaug.runs.executor import Executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
@@ -107,6 +107,22 @@ class TrialRunner:
         if error is not None:
             raise error
         return self._extended(batch, trial)
+
+    def take_over(self, trial: Trial, runs: Sequence[int]) -> Trial:
+        """Add those runs to a trial that are on record, whatever the time.
+
+        Args:
+            trial: The trial.
+            runs: Numbers of the runs.
+        """
+        if self.store is None:
+            return trial
+        found = [
+            run
+            for request in self._requests(trial, runs)
+            for run in runs_on_record(self.store, self.graphs.place(request.plan), request.runs)
+        ]
+        return self.run_one(trial, runs=found) if found else trial
 
     def run_all(self, proposer: Proposer, on_trial: OnTrial | None = None) -> list[Trial]:
         """Run all proposed trials, and return them in the order of the proposals."""
@@ -235,7 +251,7 @@ class TrialRunner:
         return True
 
     def _requests(
-        self, trial: Trial, runs: Sequence[int], training: TrainingConfig | None
+        self, trial: Trial, runs: Sequence[int], training: TrainingConfig | None = None
     ) -> list[Request]:
         plan = trial.plan
         if training is not None:

@@ -234,7 +234,8 @@ def search_settings(
             final = Finalists(study, best, store)
             with contextlib.closing(final):
                 _run_shared(final_runner, final)
-                tried = _with_finalists(tried, _with_outcomes(runner, final.results(), store))
+                again = _with_outcomes(runner, final.results(), store)
+                tried = _with_finalists(tried, again, plain)
     comparison = Comparison(plain, tried, resampling, by_merit=True)
     if comparison.best_change is None:
         reasons = [trial.failure for trial in comparison.left_out]
@@ -265,9 +266,17 @@ def _with_outcomes(runner: TrialRunner, trials: list[Trial], store: Store | None
     return found
 
 
-def _with_finalists(tried: list[Trial], again: list[Trial]) -> list[Trial]:
-    """The trials, with the runs of new seeds in the place of the others."""
-    confirmed = {trial.key: trial for trial in again if trial.counts}
+def _with_finalists(tried: list[Trial], again: list[Trial], plain: Trial) -> list[Trial]:
+    """The trials, with the runs of new seeds in the place of the others.
+
+    New runs that no augmentation does not have tell nothing.
+    """
+    assert plain.outcomes is not None, "it was run"
+    confirmed = {
+        trial.key: trial
+        for trial in again
+        if trial.outcomes is not None and trial.outcomes.shared(plain.outcomes)
+    }
     return [
         dataclasses.replace(
             confirmed.pop(trial.key),
@@ -283,9 +292,11 @@ def _with_finalists(tried: list[Trial], again: list[Trial]) -> list[Trial]:
 
 def _extended(runner: TrialRunner, plain: Trial) -> Trial:
     """No augmentation with new seeds, too; none begins after half of the time that is left."""
+    runs = range(2 * runner.runs)
+    plain = runner.take_over(plain, runs)
     now = time.monotonic()
     in_time = dataclasses.replace(runner, last_start=now + (runner.deadline - now) / 2)
-    (extended,) = in_time.run_more([plain], range(2 * runner.runs))
+    (extended,) = in_time.run_more([plain], runs)
     return extended
 
 

@@ -192,6 +192,19 @@ class Execution:
         self.store.set_test_score(record, score)
 
 
+def runs_on_record(store: Store, placed: PlacedPlan, runs: Sequence[int]) -> list[int]:
+    """Those runs that are on record with all that single validation nodes are compared by.
+
+    Args:
+        store: Where runs are recorded.
+        placed: Their plan.
+        runs: Numbers of the runs.
+    """
+    identities = {placed.identity(run): run for run in runs}
+    found = store.find(list(identities))
+    return sorted(identities[one] for one in found if _has_nodes(found[one], placed))
+
+
 def _has_nodes(record: RunRecord, placed: PlacedPlan) -> bool:
     """Whether a record has all that single validation nodes are compared by."""
     probable = placed.task.multilabel or record.val_probabilities is not None
