@@ -142,6 +142,16 @@ def test_a_trial_without_a_run_in_common_with_no_augmentation_is_no_finalist():
     assert found.ranked() == [beside, alone]
 
 
+def test_one_run_in_common_with_no_augmentation_is_not_enough_to_be_sure():
+    one, two = (
+        Comparison(tried(NONE, 80.0, 80.0), [in_runs(tried(FEATURES, *[90.0] * 3), *runs)])
+        for runs in ((1, 2, 3), (0, 1, 2))
+    )
+    assert known(one.gain_of(one.best)).confidence > 0.95
+    assert not one.helps
+    assert two.helps
+
+
 def test_nothing_above_no_augmentation():
     found = compared((NONE, (80.0,)), (FEATURES, (80.0,)))
     assert found.verdict() == "No trial scored above no augmentation on the validation nodes."

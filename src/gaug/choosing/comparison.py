@@ -182,8 +182,10 @@ class Comparison:
         return self._ahead(trial) > 0, merit
 
     def _is_sure(self, trial: Trial) -> bool:
-        gain, runs = self.gain_of(trial), trial.scores and len(trial.scores.values)
-        return gain is not None and gain.confidence >= SURE and (runs or 0) >= _LEAST_RUNS
+        gain, plain, own = self.gain_of(trial), self.plain.outcomes, trial.outcomes
+        if gain is None or plain is None or own is None:
+            return False
+        return gain.confidence >= SURE and len(own.shared(plain)) >= _LEAST_RUNS
 
     def verdict(self) -> str:
         """Whether anything helps, and how sure that is, in a sentence or two."""
