@@ -16,10 +16,12 @@ from gaug.choosing.candidates import CANDIDATES, DROPEDGE, Candidate
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import TrialRunner
 from gaug.choosing.race import CONFIRMING, FINALISTS, MORE, race
+from gaug.errors import TrainingError
 from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.training.run import PreparedRuns
+from tests.known import known
 
 RUNS = 3
 DROPS = tuple(Candidate(DropEdgeConfig(drop_fraction=share / 20)) for share in range(1, 17))
@@ -74,6 +76,60 @@ def test_what_is_not_sure_after_the_new_seeds_gets_more_of_them(data, scored):
     comparison = run_race(data, *DROPS)
     assert not comparison.helps
     assert max(run for _, run in found.asked) == RUNS + CONFIRMING + MORE - 1
+
+
+def failing(score: Any, share: float, *runs: int) -> Any:
+    """The score, but with this share of edges (0: without augmentation) some runs fail."""
+
+    def found(prepared: PreparedRuns, run: int) -> float:
+        config = prepared.method.config
+        own = config.drop_fraction if isinstance(config, DropEdgeConfig) else 0.0
+        if own == share and run in runs:
+            raise TrainingError(f"run {run} is too much")
+        return float(score(prepared, run))
+
+    return found
+
+
+def test_a_candidate_that_failed_once_before_the_final_can_be_chosen_and_was_tried(data, scored):
+    scored(failing(by_share(20.0), 0.8, 1))
+    comparison = run_race(data, *DROPS)
+    assert comparison.chosen.settings["drop_fraction"] == 0.8
+    assert comparison.chosen.failure is None
+    assert (comparison.left_out, comparison.unfinished) == ([], [])
+    assert known(comparison.chosen.earlier).runs == (0, 2)
+
+
+def test_a_finalist_that_fails_is_told_and_the_others_decide(data, scored):
+    scored(failing(by_share(20.0), 0.8, *range(RUNS, RUNS + CONFIRMING)))
+    comparison = run_race(data, *DROPS)
+    assert comparison.chosen.settings["drop_fraction"] == 0.75
+    (failed,) = comparison.unfinished
+    assert (failed.settings["drop_fraction"], failed.confirmed) == (0.8, False)
+    assert "not finished: dropedge drop_fraction=0.8: run 3 is too much" in str(comparison)
+    assert comparison.to_dict()["unfinished"] == {failed.name: "run 3 is too much"}
+
+
+def test_runs_beside_one_that_fails_count(data, scored):
+    scored(failing(by_share(20.0), 0.8, RUNS + 1))
+    comparison = run_race(data, *DROPS)
+    (failed,) = comparison.unfinished
+    assert comparison.chosen is failed
+    assert known(failed.outcomes).runs == (3, 5, 6, 7)
+
+
+def test_where_no_augmentation_fails_in_the_final_that_is_told_and_earlier_runs_decide(
+    data, scored
+):
+    def better_with_new_seeds(prepared: PreparedRuns, run: int) -> float:
+        return float(by_share(20.0)(prepared, run)) + (5 if run >= RUNS else 0)
+
+    scored(failing(better_with_new_seeds, 0.0, *range(RUNS, RUNS + CONFIRMING + MORE)))
+    comparison = run_race(data, *DROPS)
+    assert not any(trial.confirmed for trial in comparison.finalists)
+    assert comparison.gain == pytest.approx(20.0, abs=0.1)
+    assert comparison.plain in comparison.unfinished
+    assert "not finished: none: run 3 is too much" in str(comparison)
 
 
 def test_a_look_is_short_and_later_runs_are_patient(data, scored):

@@ -284,6 +284,21 @@ def test_finalists_beside_which_no_augmentation_failed_do_not_decide(scored) -> 
     assert result.best.settings == first.best.settings
     assert result.best == result.ranked()[0]
     assert None not in gains(result)
+    assert result.comparison.plain.failure == "too much"
+
+
+def test_a_finalist_that_fails_is_told(scored) -> None:
+    def score(one: PreparedRuns, run: int) -> float:
+        config = one.method.config
+        if isinstance(config, DropEdgeConfig) and config.drop_fraction == 0.5 and run >= 2:
+            raise TrainingError("too much")
+        return near(0.5)(one, run)
+
+    scored(score)
+    result = search_settings(karate("dropedge"), trials=9, trial_runs=2)
+    (failed,) = result.comparison.unfinished
+    assert (failed.settings, failed.failure) == ({"drop_fraction": 0.5}, "too much")
+    assert result.best.confirmed
 
 
 def test_a_search_that_ran_out_of_time_goes_on_later(scored, store: Store, monkeypatch) -> None:

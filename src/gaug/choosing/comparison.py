@@ -44,8 +44,13 @@ class Comparison:
 
     @property
     def left_out(self) -> list[Trial]:
-        """Trials that were not finished, with the reason."""
-        return [trial for trial in self.others if trial.failure is not None]
+        """Trials without a run, with the reason."""
+        return [trial for trial in self.others if trial.failure and trial.scores is None]
+
+    @property
+    def unfinished(self) -> list[Trial]:
+        """Trials with some of their runs, with the reason; no augmentation may be one."""
+        return [trial for trial in [self.plain, *self.others] if trial.failure and trial.scores]
 
     @property
     def drawn_nodes(self) -> bool:
@@ -222,6 +227,7 @@ class Comparison:
             "drawn_nodes": self.drawn_nodes,
             "trials": [self._trial_dict(trial) for trial in [self.plain, *self.others]],
             "left_out": {trial.name: trial.failure for trial in self.left_out},
+            "unfinished": {trial.name: trial.failure for trial in self.unfinished},
         }
 
     def _trial_dict(self, trial: Trial) -> dict[str, Any]:
@@ -259,6 +265,7 @@ class Comparison:
         if len(shown) > _SHOWN:
             lines.append(f"and {len(shown) - _SHOWN} others with smaller gains")
         lines += [f"not tried: {trial}: {trial.failure}" for trial in self.left_out]
+        lines += [f"not finished: {trial}: {trial.failure}" for trial in self.unfinished]
         return "\n".join([*lines, self.verdict()])
 
 

@@ -30,8 +30,8 @@ from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
 from gaug.training.metrics import node_scores
 
-# Why a trial has no result.
-_NO_TIME = "the time was up before it finished"
+#: Why a trial has no result, or not all of its runs.
+NO_TIME = "the time was up before it finished"
 
 #: Called with the number of finished trials, including fractions of running ones.
 OnTrial = Callable[[float], None]
@@ -159,7 +159,7 @@ class TrialRunner:
         on_runs: OnTrial | None = None,
         training: TrainingConfig | None = None,
     ) -> list[Trial]:
-        """Add runs to trials; those that are not finished in time are left out.
+        """Add runs to trials; those that fail or are not finished in time are left out.
 
         All trials get the first run before one gets the second, so that they can be compared
         whenever the time is up.
@@ -270,17 +270,18 @@ class TrialRunner:
         if error is None and (pruned or len(records) == self.runs):
             return dataclasses.replace(self._with_runs(trial, records), pruned=pruned)
         seconds = sum(record.seconds for record in records)
-        return dataclasses.replace(trial, seconds=seconds, failure=str(error or _NO_TIME))
+        return dataclasses.replace(trial, seconds=seconds, failure=str(error or NO_TIME))
 
     def _extended(self, batch: _Batch, trial: Trial) -> Trial:
-        """A trial with as many more runs as were finished."""
+        """A trial with as many more runs as were finished, and why others were not."""
         error = batch.errors.get(id(trial))
         records = batch.records[id(trial)]
+        extended = self._with_runs(trial, records) if records else trial
         if error is not None:
-            return dataclasses.replace(trial, failure=str(error))
-        if not records and trial.outcomes is None:
-            return dataclasses.replace(trial, failure=_NO_TIME)
-        return self._with_runs(trial, records) if records else trial
+            return dataclasses.replace(extended, failure=str(error))
+        if extended.outcomes is None:
+            return dataclasses.replace(extended, failure=NO_TIME)
+        return extended
 
     def _with_runs(self, trial: Trial, records: Sequence[RunRecord]) -> Trial:
         records = sorted(records, key=lambda record: record.run)

@@ -25,7 +25,7 @@ from gaug.choosing.candidates import (
     variants,
 )
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.engine import TrialRunner
+from gaug.choosing.engine import NO_TIME, TrialRunner
 from gaug.choosing.race_time import Part, RaceTime
 from gaug.choosing.run_scores import RunScores
 from gaug.choosing.trial import Trial
@@ -229,12 +229,20 @@ class _Race:
         new = _count_runs([self.plain, *done]) - _count_runs(asked)
         self.clock.learn(new, training.epochs, begun)
         for trial in done:
-            if trial.counts:
-                self.tried[trial.name] = trial
-            elif trial.name not in self.tried:
-                self.left_out[trial.name] = trial
+            self._note(trial)
         self._tell_leader()
         return done
+
+    def _note(self, trial: Trial) -> None:
+        """Keep a trial; one that says nothing with new seeds stays as it was before."""
+        before = self.tried.get(trial.name)
+        if trial.counts and self._ahead(trial).runs:
+            self.tried[trial.name] = trial
+        elif before is not None:
+            reason = trial.failure or self.plain.failure or NO_TIME
+            self.tried[trial.name] = dataclasses.replace(before, failure=reason)
+        else:
+            self.left_out[trial.name] = trial
 
     def _ranked(self) -> list[Trial]:
         """What was tried, best first; of equal ones, what was proposed first."""

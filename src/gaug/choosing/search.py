@@ -12,7 +12,13 @@ from typing import Any
 
 from gaug.choosing.candidates import NONE, compares_nodes
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.engine import OnTrial, TrialRunner, check_validation, resampling_of
+from gaug.choosing.engine import (
+    NO_TIME,
+    OnTrial,
+    TrialRunner,
+    check_validation,
+    resampling_of,
+)
 from gaug.choosing.limits import (
     CONCURRENT_TRIALS,
     SEARCH_FINALISTS,
@@ -269,25 +275,25 @@ def _with_outcomes(runner: TrialRunner, trials: list[Trial], store: Store | None
 def _with_finalists(tried: list[Trial], again: list[Trial], plain: Trial) -> list[Trial]:
     """The trials, with the runs of new seeds in the place of the others.
 
-    New runs that no augmentation does not have tell nothing.
+    New runs that no augmentation does not have tell nothing. Why a trial has none is its failure.
     """
     assert plain.outcomes is not None, "it was run"
-    confirmed = {
-        trial.key: trial
-        for trial in again
-        if trial.outcomes is not None and trial.outcomes.shared(plain.outcomes)
-    }
-    return [
-        dataclasses.replace(
-            confirmed.pop(trial.key),
-            number=trial.number,
-            name=trial.name,
-            earlier=trial.outcomes,
-        )
-        if trial.counts and trial.key in confirmed
-        else trial
-        for trial in tried
-    ]
+    finalists = {trial.key: trial for trial in again}
+    found = []
+    for trial in tried:
+        final = finalists.pop(trial.key, None) if trial.counts else None
+        if final is None:
+            found.append(trial)
+        elif final.outcomes is not None and final.outcomes.shared(plain.outcomes):
+            found.append(
+                dataclasses.replace(
+                    final, number=trial.number, name=trial.name, earlier=trial.outcomes
+                )
+            )
+        else:
+            reason = final.failure or plain.failure or NO_TIME
+            found.append(dataclasses.replace(trial, failure=reason))
+    return found
 
 
 def _extended(runner: TrialRunner, plain: Trial) -> Trial:

@@ -247,7 +247,7 @@ def _as_json(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) 
 def _print(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) -> None:
     console = Console(soft_wrap=True, highlight=False)
     ranked = result.ranked()
-    failed = [trial for trial in result.trials if trial.failure]
+    failed = [*result.comparison.left_out, *result.comparison.unfinished]
     pruned = [trial for trial in result.trials if trial.pruned]
     console.print(
         f"{best['graph']}, {best['model']}, method {best['method']}: {len(result.trials)} trials,"
