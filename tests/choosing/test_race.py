@@ -162,6 +162,24 @@ def test_finalists_have_the_same_number_of_runs_whenever_the_time_is_up(data, sc
     assert max(runs) < CONFIRMING + MORE
 
 
+def test_a_final_that_begins_late_has_the_middle_of_the_time_that_is_left(
+    data, scored, monkeypatch
+):
+    """The first three runs take 90 of 100 seconds, all others one second each."""
+
+    def clock() -> float:
+        return 30.0 * min(3, len(found.asked)) + max(0, len(found.asked) - 3)
+
+    found = scored(by_share(20.0))
+    monkeypatch.setattr(time, "monotonic", clock)
+    comparison = run_race(data, *DROPS[:2], time_budget=100.0)
+    (finalist,) = comparison.finalists
+    assert finalist.confirmed
+    # From second 90 to 95, one after the other begins: no augmentation, the finalist, and so on.
+    assert known(finalist.outcomes).runs == (3, 4, 5)
+    assert known(comparison.plain.outcomes).runs[-3:] == (3, 4, 5)
+
+
 def test_with_little_time_fewer_finalists_run_again(data, scored, monkeypatch):
     found = scored(by_share(0.3))
     monkeypatch.setattr(time, "monotonic", lambda: float(len(found.asked)))  # a second each

@@ -189,12 +189,13 @@ class _Race:
         field = field[: self._affordable()]
         if not field:
             return
-        middle, first = (part[0] + part[1]) / 2, self.runner.runs
+        begin, end = max(part[0], self.clock.over()), part[1]
+        middle, first = (begin + end) / 2, self.runner.runs
         again = [trial.begun_again() for trial in field]
-        again = self._run(again, range(first, first + CONFIRMING), (part[0], middle))
+        again = self._run(again, range(first, first + CONFIRMING), (begin, middle))
         if self._is_open():
             more = range(first + CONFIRMING, first + CONFIRMING + MORE)
-            self._run([trial for trial in again if trial.counts], more, (middle, part[1]))
+            self._run([trial for trial in again if trial.counts], more, (middle, end))
 
     def _affordable(self) -> int:
         """As many finalists as can have all their first runs in the time that is left."""

@@ -29,6 +29,10 @@ class RaceTime:
         """The moment when a share of the time is over, in terms of `time.monotonic`."""
         return self.start + share * self.budget
 
+    def over(self) -> float:
+        """The share of the time that is over."""
+        return (time.monotonic() - self.start) / self.budget
+
     def left(self, share: float = 1.0) -> float:
         """Seconds until then."""
         return self.at(share) - time.monotonic()

@@ -8,11 +8,13 @@ and the others train. Test nodes stay test nodes.
 This asks for the gain with training nodes *like* the given ones. Where they are many, it hardly
 depends on which they are. So if there are at least as many of each class as validation nodes, the
 final runs of a comparison validate on former training nodes: three times as many as the validation
-nodes if 60 % train and 20 % validate. What was tried on the given validation nodes could not adapt to them.
+nodes if 60 % train and 20 % validate. What was tried on the given validation nodes could not adapt
+to them.
 
 Where training nodes are fewer, in all or of one class, but still some hundreds and not far fewer
-than validation nodes, the final runs draw from all of both. Otherwise the given split stays: the gain would depend on which
-nodes train, and the few of them that could validate would not make up for that.
+than validation nodes, the final runs draw from all of both. Otherwise the given split stays: the
+gain would depend on which nodes train, and the few of them that could validate would not make up
+for that.
 
 There are two exceptions. Fewer than `FEW` validation nodes say next to nothing, so all runs after
 the first draw from all nodes. And `MANY` validation nodes are enough as they are.
