@@ -199,6 +199,30 @@ def test_the_verdict_is_about_the_best_settings_even_if_others_are_surer(scored,
     assert not result.comparison.helps
 
 
+def test_the_best_has_a_better_score_and_the_best_of_score_and_probability(scored, large) -> None:
+    """Scores and probabilities go up to different ends, and 0.5 alone has a worse score."""
+
+    def score(one: PreparedRuns, run: int) -> float:
+        config = one.method.config
+        if not isinstance(config, DropEdgeConfig):
+            return 70.0
+        return 69.0 if config.drop_fraction == 0.5 else 80 - 5 * config.drop_fraction
+
+    def probable(one: PreparedRuns, run: int) -> float:
+        config = one.method.config
+        if not isinstance(config, DropEdgeConfig):
+            return 50.0
+        return 80.0 if config.drop_fraction == 0.5 else 50 + 20 * config.drop_fraction
+
+    scored(score, probable)
+    result = search_settings(large, trials=12, trial_runs=2, finalists=20)
+    drops = [trial.settings["drop_fraction"] for trial in result.ranked()]
+    assert drops == [*sorted(set(drops) - {0.5}, reverse=True), 0.5]
+    assert result.best == result.ranked()[0]
+    means = [trial.mean for trial in result.ranked()[:-1]]
+    assert means == sorted(means)
+
+
 def test_another_seed_tries_other_settings(scored) -> None:
     scored(near(0.5))
     one, other = (

@@ -28,7 +28,7 @@ from gaug.choosing.limits import (
 )
 from gaug.choosing.optuna_study import Finalists, OptunaStudy, digest_of
 from gaug.choosing.shared_trials import SharedTrials
-from gaug.choosing.trial import Trial
+from gaug.choosing.trial import Trial, distinct
 from gaug.config import Searched, searched_settings
 from gaug.data.config import SplitConfig
 from gaug.errors import ConfigError, TrainingError
@@ -82,7 +82,7 @@ class SearchResult:
 
     def ranked(self) -> list[Trial]:
         """The distinct settings of finished trials: those with new seeds first, best first."""
-        return _ranked(self.trials)
+        return distinct(self.comparison.ranked())
 
     def __str__(self) -> str:
         lines = [f"{trial.scores}  {trial}" for trial in self.ranked()]
@@ -234,7 +234,7 @@ def search_settings(
         _run_shared(runner, study, tell)
         tried = _with_outcomes(runner, study.results(), store)
         importances = study.importances()
-        best = _ranked(tried)[:finalists]
+        best = _best(tried, finalists)
         if best:
             plain = _extended(final_runner, plain)
             final = Finalists(study, best, store)
@@ -306,15 +306,10 @@ def _extended(runner: TrialRunner, plain: Trial) -> Trial:
     return extended
 
 
-def _ranked(trials: Sequence[Trial]) -> list[Trial]:
-    """The distinct settings of finished trials, best first."""
-    different: dict[str, Trial] = {}
-    for trial in trials:
-        if trial.counts:
-            different.setdefault(trial.key, trial)
-    return sorted(
-        different.values(), key=lambda trial: (trial.confirmed, trial.merit), reverse=True
-    )
+def _best(trials: Sequence[Trial], number: int) -> list[Trial]:
+    """The best distinct settings of finished trials by merit, best first."""
+    finished = distinct(trial for trial in trials if trial.counts)
+    return sorted(finished, key=lambda trial: trial.merit, reverse=True)[:number]
 
 
 def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, Searched]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,3 +107,11 @@ class Trial:
 
     def __str__(self) -> str:
         return self.name
+
+
+def distinct(trials: Iterable[Trial]) -> list[Trial]:
+    """Each setting once, the first of its trials."""
+    found: dict[str, Trial] = {}
+    for trial in trials:
+        found.setdefault(trial.key, trial)
+    return list(found.values())
