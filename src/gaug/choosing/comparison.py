@@ -69,7 +69,7 @@ class Comparison:
     @property
     def best_change(self) -> Trial | None:
         """The best trial besides no augmentation; None if no other trial was finished."""
-        return max(self.finalists, key=self._rank, default=None)
+        return max(self.finalists, key=self.rank, default=None)
 
     @property
     def best(self) -> Trial:
@@ -85,7 +85,7 @@ class Comparison:
         """
         asked = [self.best] if self.by_merit else self.finalists
         sure = [trial for trial in asked if self._is_sure(trial)]
-        return max(sure, key=self._rank, default=self.plain)
+        return max(sure, key=self.rank, default=self.plain)
 
     @property
     def helps(self) -> bool:
@@ -114,6 +114,17 @@ class Comparison:
     def gain_of(self, trial: Trial) -> Gain | None:
         """The gain of a trial; None where the scores of single nodes are not known."""
         return self._gains.get((trial.key, trial.confirmed))
+
+    def rank(self, trial: Trial) -> tuple[bool, float]:
+        """What trials are ordered by: whether they gain anything, and their merit."""
+        plain, own = self.plain.outcomes, trial.outcomes
+        if not self._is_comparable(trial):
+            merit = -math.inf
+        elif plain is None or own is None:
+            merit = trial.merit - self.plain.merit
+        else:
+            merit = own.minus(plain).merit
+        return self._ahead(trial) > 0, merit
 
     @property
     def tried(self) -> list[Trial]:
@@ -175,17 +186,6 @@ class Comparison:
             return gain.points
         return trial.mean - self.plain.mean if self._is_comparable(trial) else -math.inf
 
-    def _rank(self, trial: Trial) -> tuple[bool, float]:
-        """What trials are ordered by: whether they gain anything, and their merit."""
-        plain, own = self.plain.outcomes, trial.outcomes
-        if not self._is_comparable(trial):
-            merit = -math.inf
-        elif plain is None or own is None:
-            merit = trial.merit - self.plain.merit
-        else:
-            merit = own.minus(plain).merit
-        return self._ahead(trial) > 0, merit
-
     def _is_sure(self, trial: Trial) -> bool:
         gain, plain, own = self.gain_of(trial), self.plain.outcomes, trial.outcomes
         if gain is None or plain is None or own is None:
@@ -239,7 +239,7 @@ class Comparison:
         finalists = {id(trial) for trial in self.finalists}
         return sorted(
             self.trials[1:],
-            key=lambda trial: (id(trial) in finalists, *self._rank(trial)),
+            key=lambda trial: (id(trial) in finalists, *self.rank(trial)),
             reverse=True,
         )
 

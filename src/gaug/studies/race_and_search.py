@@ -113,7 +113,7 @@ class Search(Chooser):
         if not found:
             assert failure is not None, "each method has a result or an error"
             raise failure
-        best = max(found, key=lambda one: (one.best.confirmed, _points(one)))
+        best = max(found, key=lambda one: (one.best.confirmed, *one.comparison.rank(one.best)))
         verdict = _verdict(best.comparison, best.best)
         return chosen_of(best.best, verdict, sum(len(one.trials) for one in found))
 
@@ -158,13 +158,6 @@ def chosen_of(trial: Trial, verdict: Mapping[str, Any], trials: int) -> Chosen:
         if name == "predictor" or value != plain[name]
     }
     return Chosen(changed, trials, config.name, {"method": config.name, **verdict})
-
-
-def _points(result: SearchResult) -> float:
-    """Points of the best settings above no augmentation on the validation nodes."""
-    gain = result.comparison.gain_of(result.best)
-    assert gain is not None, "with a store, the scores of all nodes are known"
-    return gain.points
 
 
 def _verdict(comparison: Comparison, shown: Trial) -> dict[str, Any]:
