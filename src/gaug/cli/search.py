@@ -104,6 +104,10 @@ def search(
         check_picture(picture)
     if write_preset is not None and write_preset.suffix != ".toml":
         raise ConfigError(f"A file of presets must end in .toml, got {write_preset}.")
+    if write_preset is not None and finalists == 0:
+        raise ConfigError(
+            "A preset has settings that ran again with new seeds, got --finalists 0. Leave it out."
+        )
     source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     start = settings
     if begin_with is not None:
@@ -155,6 +159,11 @@ def search(
             )
         if picture is not None:
             draw_choice(result.comparison, picture, plan, graphs, taken=result.best)
+        if write_preset is not None and not result.best.confirmed:
+            raise TrainingError(
+                "No preset can be written: the best settings did not run again with new seeds."
+                " Leave --timeout out, and run the command again."
+            )
         tested = []
         for chosen in (result.plan, result.comparison.plain.plan):
             with run_progress(f"{loaded.name}, {chosen}", runs, quiet=quiet) as move:
@@ -215,11 +224,6 @@ def _write_preset(
 ) -> None:
     from gaug.presets.preset import Preset, write_preset
 
-    if not result.best.confirmed:
-        raise TrainingError(
-            "No preset was written: the best settings did not run again with new seeds. Leave"
-            " --finalists and --timeout out, and run the command again."
-        )
     preset = Preset.of(result, graph=graph, split=split, command=this_command(), given=given)
     with writing("preset", path):
         write_preset(preset, path)
