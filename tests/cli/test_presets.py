@@ -111,3 +111,23 @@ def test_what_cannot_be_is_refused_before_any_training(gaug, no_training, argume
     assert result.code == 2
     assert result.err.startswith(f"gaug: {message}")
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("no toml", 1, "must be a file of presets"),
+        ("method = 'gaug-m'\n[[preset]]\ngraph = 'cora'\nmodel = 'gcn'\nsplit = 'public'\n"
+        "validation = 1\ntrials = 4\ncommand = ''\nsettings = {}",
+        2, "has presets of gaug-m, not of dropedge. Give another file."),
+    ],
+)  # fmt: skip
+def test_a_file_that_takes_no_preset_is_refused_before_any_training(
+    gaug, folder, no_training, text, code, message
+):
+    path = folder / "there.toml"
+    path.write_text(text, encoding="utf-8")
+    result = gaug(*SEARCH, "--write-preset", path)
+    assert (result.code, message in result.err) == (code, True)
+    assert result.err.count("\n") == 1
+    assert path.read_text(encoding="utf-8") == text

@@ -94,6 +94,7 @@ def search(
     choice, and are shown only for the best settings and for no augmentation.
     """
     from gaug.choosing.limits import check_search, no_settings
+    from gaug.presets.preset import presets_beside
 
     options.check_runs(runs)
     check_workers(workers)
@@ -123,6 +124,8 @@ def search(
         threads=threads,
         device=device,
     )
+    if write_preset is not None:
+        presets_beside(write_preset, plan.method.name)
     check_search(plan.method.config, trials, trial_runs, timeout, finalists, concurrent_trials)
     from gaug.choosing.search import search_settings
     from gaug.cli.progress import run_progress
