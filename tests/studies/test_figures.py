@@ -81,6 +81,18 @@ def test_colors_are_centered_at_the_plain_score(tmp_path: Path) -> None:
     assert "| cora | 40% | 82.0 ± 1.4 | – |" in rows
 
 
+def test_a_panel_without_runs_is_empty_and_the_others_are_drawn(tmp_path: Path) -> None:
+    late = "0 of 2 runs in the time given"
+    outcomes = [
+        Outcome(("cora", 0.0, 0.0), scores=[80.0]),
+        Outcome(("flickr", 0.0, 0.0), failure=late),
+        Outcome(("flickr", 0.0, 0.4), failure=late),
+    ]
+    text = as_svg(Figure4(), outcomes, tmp_path)
+    assert (text.count(">80.0<"), text.count("no runs<")) == (1, 1)
+    assert text.count("test micro-F1, %<") == 1  # the scale of one panel
+
+
 @pytest.mark.usefixtures("_club_for_cora")
 def test_a_heat_map_of_the_karate_club(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
