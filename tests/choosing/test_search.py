@@ -73,6 +73,19 @@ def test_the_first_trial_has_the_settings_as_they_are(scored) -> None:
     assert result.plan == karate("dropedge", "drop_fraction=0.35")
 
 
+def test_a_trial_takes_the_time_of_all_its_runs_those_before_the_final_too(
+    scored, store: Store
+) -> None:
+    scored(near(0.3))
+    result = search_settings(karate("dropedge"), trials=6, trial_runs=2, store=store)
+    took = {trial.settings["drop_fraction"]: trial.seconds for trial in result.ranked()}
+    assert all(trial.confirmed for trial in result.ranked())
+    for drop, seconds in took.items():
+        runs = [one for one in store.all() if one.config["method"].get("drop_fraction") == drop]
+        assert len(runs) == 4
+        assert seconds == pytest.approx(sum(one.seconds for one in runs))
+
+
 def test_settings_outside_of_what_is_searched_are_the_first_trial_too(scored) -> None:
     found = scored(near(0.1))
     result = search_settings(karate("dropedge", "drop_fraction=0.123"), trials=9, trial_runs=1)

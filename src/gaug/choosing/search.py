@@ -287,7 +287,11 @@ def _with_finalists(tried: list[Trial], again: list[Trial], plain: Trial) -> lis
         elif final.outcomes is not None and final.outcomes.shared(plain.outcomes):
             found.append(
                 dataclasses.replace(
-                    final, number=trial.number, name=trial.name, earlier=trial.outcomes
+                    final,
+                    number=trial.number,
+                    name=trial.name,
+                    earlier=trial.outcomes,
+                    seconds=trial.seconds + final.seconds,
                 )
             )
         else:
