@@ -146,7 +146,8 @@ def test_a_race_is_that_of_auto_and_its_runs_are_gone_on_with(
     comparison = choose_method(cell.plan, time_budget=1000.0, runs=1)
     assert chosen.method == comparison.chosen.plan.method.name
     assert chosen.applied_to(cell.plan).config == comparison.chosen.plan.config
-    assert chosen.trials == len(comparison.trials) == 4
+    # DropEdge with two shares, and AdaEdge; no augmentation is none of them.
+    assert chosen.trials == len(comparison.tried) == 3
     alone = execute(comparison.chosen.plan, runs=2)
     assert result.scores == [record.test_score for record in alone]
     assert result.failure is None
@@ -393,6 +394,16 @@ def test_what_auto_took_is_told_with_its_validation_gain() -> None:
         ],
         ["club", "GCN", "auto, 60 s", Code("none"), "of 30", None, None, None],
     ]
+
+
+def test_a_race_without_time_for_a_candidate_is_told_too() -> None:
+    facts = {"method": "none", "gain": None, "error": None, "confidence": None}
+    key = ("club", "gcn", "auto-60")
+    (row,) = part(
+        Choices().table([Outcome(key, scores=[77.0], chosen="race", trials=0, facts=facts)]),
+        "What was chosen",
+    )
+    assert row[:5] == ["club", "GCN", "auto, 60 s", Code("none"), "of 0"]
 
 
 def test_a_record_is_enough_for_the_page() -> None:

@@ -59,7 +59,7 @@ class Race(Chooser):
                 store=store,
                 on_progress=on_share,
             )
-        return chosen_of(found.chosen, _verdict(found, found.shown), len(found.trials))
+        return chosen_of(found.chosen, _verdict(found, found.shown), len(found.tried))
 
 
 @dataclass(frozen=True)
