@@ -73,7 +73,7 @@ class Comparison:
 
     @property
     def best(self) -> Trial:
-        """The trial with the best validation score; no augmentation if tied."""
+        """The best trial by score and probability; no augmentation if its score is not above."""
         change = self.best_change
         return self.plain if change is None or self._ahead(change) <= 0 else change
 

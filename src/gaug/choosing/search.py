@@ -113,9 +113,10 @@ def search(
     on_trial: OnTrial | None = None,
     **settings: Any,
 ) -> SearchResult:
-    """Tune the settings of a method by their mean validation score.
+    """Tune the settings of a method on validation nodes, by score and probability.
 
-    The first trial uses the given settings; Optuna proposes the others. Labels of test nodes are
+    The first trial uses the given settings; Optuna proposes the others. They are ranked by the mean
+    of the score and of how probable the right classes are (`gaug.choosing.run_scores`). Labels of test nodes are
     not used. With a store, runs and the study are saved: an interrupted search can be resumed, and
     several processes can share it.
 
