@@ -6,6 +6,7 @@ import dataclasses
 import json
 
 import numpy as np
+import pytest
 import torch
 
 from gaug.choosing.candidates import DROPEDGE, FEATURES, GAUG_O, NONE, SMOOTHED, Candidate
@@ -49,14 +50,25 @@ def test_the_best_is_chosen_if_it_is_surely_above():
     )
 
 
-def test_the_verdict_says_by_what_a_gain_is_sure():
-    def with_probabilities(trial: Trial, level: float) -> Trial:
-        runs = known(trial.outcomes)
-        probable = np.full_like(runs.nodes, level)
-        return dataclasses.replace(
-            trial, outcomes=dataclasses.replace(runs, probabilities=probable)
-        )
+def with_probabilities(trial: Trial, level: float) -> Trial:
+    runs = known(trial.outcomes)
+    probable = np.full_like(runs.nodes, level)
+    return dataclasses.replace(trial, outcomes=dataclasses.replace(runs, probabilities=probable))
 
+
+def test_the_best_is_that_by_score_and_probability_of_those_with_a_better_score():
+    plain = with_probabilities(tried(NONE, 80.0, 80.0), 60.0)
+    by_score = with_probabilities(tried(FEATURES, 84.0, 84.0), 60.0)
+    by_both = with_probabilities(tried(SMOOTHED, 83.0, 83.0), 66.0)
+    by_probability = with_probabilities(tried(DROPEDGE, 79.9, 79.9), 90.0)
+    others = [by_score, by_probability, by_both]
+    found = Comparison(plain, others)
+    assert found.ranked() == [by_both, by_score, by_probability]
+    assert found.chosen is found.best is found.best_change is by_both
+    assert found.gain == pytest.approx(3.0)
+
+
+def test_the_verdict_says_by_what_a_gain_is_sure():
     plain = with_probabilities(tried(NONE, 80.0, 80.2), 70.0)
     found = Comparison(plain, [with_probabilities(tried(FEATURES, 85.0, 85.1), 75.0)])
     assert found.helps

@@ -67,8 +67,31 @@ def test_the_better_half_goes_on_until_the_finalists_run_with_new_seeds(data, sc
         assert runs[share] == expected
     confirmed = [trial.settings["drop_fraction"] for trial in comparison.finalists]
     assert sorted(confirmed, reverse=True) == best_first[:FINALISTS]
+    for trial in comparison.finalists:
+        assert known(trial.earlier).runs == tuple(range(RUNS))
+        assert known(trial.outcomes).runs == tuple(new)
     assert comparison.chosen.settings["drop_fraction"] == pytest.approx(0.8)
     assert comparison.helps
+
+
+def test_who_goes_on_is_decided_by_score_and_probability(data, scored):
+    """The more is dropped, the lower the score, but the more probable the right classes."""
+
+    def probable(prepared: PreparedRuns, run: int) -> float:
+        return float(by_share(20.0)(prepared, run))
+
+    def score(prepared: PreparedRuns, run: int) -> float:
+        config = prepared.method.config
+        dropped = config.drop_fraction if isinstance(config, DropEdgeConfig) else None
+        return 70.0 if dropped is None else 80 - 5 * dropped
+
+    scored(score, probable)
+    comparison = run_race(data, *DROPS)
+    drops = [trial.settings["drop_fraction"] for trial in comparison.finalists]
+    assert sorted(drops) == [0.7, 0.75, 0.8]
+    means = {trial.settings["drop_fraction"]: trial.mean for trial in comparison.finalists}
+    assert comparison.chosen.settings["drop_fraction"] == 0.8
+    assert means[0.8] < means[0.7]
 
 
 def test_what_is_not_sure_after_the_new_seeds_gets_more_of_them(data, scored):

@@ -175,6 +175,11 @@ def test_the_best_run_again_with_new_seeds_and_these_decide(scored) -> None:
     confirmed = [trial for trial in result.trials if trial.confirmed]
     assert len(confirmed) == 6
     assert {run for _, run in found.asked} == {0, 1, 2, 3}
+    for trial in confirmed:
+        assert known(trial.outcomes).runs == (2, 3)
+        assert known(trial.earlier).runs == (0, 1)
+        lucky = 90 - 80 * abs(trial.settings["drop_fraction"] - 0.2)
+        assert known(trial.earlier).mean == pytest.approx(lucky)
     by_luck = max((t for t in confirmed), key=lambda t: -abs(t.settings["drop_fraction"] - 0.2))
     assert result.best in confirmed
     assert result.best.mean > by_luck.mean
@@ -234,6 +239,10 @@ def test_the_best_has_a_better_score_and_the_best_of_score_and_probability(score
     assert result.best == result.ranked()[0]
     means = [trial.mean for trial in result.ranked()[:-1]]
     assert means == sorted(means)
+    # Who runs again goes by both as well.
+    result = search_settings(large, trials=12, trial_runs=2, finalists=3)
+    again = [trial.settings["drop_fraction"] for trial in result.trials if trial.confirmed]
+    assert sorted(again) == [0.5, *sorted(set(drops) - {0.5})[-2:]]
 
 
 def test_another_seed_tries_other_settings(scored) -> None:
