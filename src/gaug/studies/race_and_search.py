@@ -1,7 +1,9 @@
 """Choosers with a limit of time: a race of all methods, and a search for settings.
 
 What they choose depends on the time that they had. So the outcome itself is recorded, and a study
-that is interrupted and started again has the same outcome.
+that is interrupted after it and started again has the same outcome. A race that was interrupted
+starts over. A search that was interrupted keeps its trials and has its whole time anew, so it may
+try more than one that was not.
 """
 
 from __future__ import annotations
