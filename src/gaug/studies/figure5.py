@@ -141,16 +141,24 @@ def mean_curves(records: Sequence[RunRecord], epochs: int) -> Curves:
         raise TrainingError("There is nothing to draw: no run has trained all epochs.")
     return {
         name: [
-            statistics.fmean(_shown(history[epoch], name) for history in histories)
+            _mean([_shown(history[epoch], name) for history in histories])
             for epoch in range(epochs)
         ]
         for name in SHOWN
     }
 
 
-def _shown(row: dict[str, float], name: str) -> float:
+def _mean(values: Sequence[float | None]) -> float:
+    """The mean of the numbers that are known; NaN if none is."""
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else math.nan
+
+
+def _shown(row: Mapping[str, float | None], name: str) -> float | None:
+    """A number of an epoch; records have None where it was infinite or none."""
     if name == "intra_share":
-        return row["intra_edges"] / row["edges"] if row["edges"] else math.nan
+        edges, inside = row["edges"], row["intra_edges"]
+        return inside / edges if edges and inside is not None else None
     return row[name]
 
 
