@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from gaug.errors import TrainingError
 from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
+from gaug.runs.store import Store
 from gaug.training.run import PreparedRuns
 from tests.known import known
 
@@ -35,9 +37,15 @@ def data() -> Data:
     return split.apply(data)
 
 
-def run_race(data: Data, *candidates: Candidate, epochs: int = 2, **options: Any) -> Comparison:
+def run_race(
+    data: Data,
+    *candidates: Candidate,
+    epochs: int = 2,
+    store: Store | None = None,
+    **options: Any,
+) -> Comparison:
     plan, graphs = Plan.of(data, settings=[f"epochs={epochs}"]), Graphs()
-    runner = TrialRunner(graphs, RUNS)
+    runner = TrialRunner(graphs, RUNS, store=store)
     return race(plan, graphs.place(plan).task, runner, candidates=candidates, **options)
 
 
@@ -183,6 +191,32 @@ def test_finalists_have_the_same_number_of_runs_whenever_the_time_is_up(data, sc
     assert len(comparison.finalists) == FINALISTS
     assert max(runs) - min(runs) <= 1
     assert max(runs) < CONFIRMING + MORE
+
+
+def test_runs_on_record_do_not_make_the_pace_of_a_race(data, scored, monkeypatch, tmp_path):
+    """A run takes a second; in 12 of them, one finalist and no augmentation have five each."""
+    spent = 0.0
+
+    def score(prepared: PreparedRuns, run: int) -> float:
+        nonlocal spent
+        spent += 1.0
+        return float(by_share(0.3)(prepared, run))
+
+    def interrupted(prepared: PreparedRuns, run: int) -> float:
+        if run >= RUNS:
+            raise KeyboardInterrupt
+        return score(prepared, run)
+
+    monkeypatch.setattr(time, "monotonic", lambda: spent)
+    monkeypatch.setattr(time, "perf_counter", lambda: spent)
+    with closing(Store(str(tmp_path / "runs.sqlite"))) as store:
+        scored(interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_race(data, *DROPS[:4], store=store)
+        scored(score)
+        resumed = run_race(data, *DROPS[:4], store=store, time_budget=12.0)
+    assert [trial.confirmed for trial in resumed.finalists] == [True]
+    assert resumed.unfinished == []
 
 
 def test_a_final_that_begins_late_has_the_middle_of_the_time_that_is_left(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import math
@@ -20,7 +21,7 @@ from gaug.choosing.run_scores import RunScores
 from gaug.choosing.trial import Trial
 from gaug.errors import ConfigError, DataError, GaugError
 from gaug.runs.execute import execute_all
-from gaug.runs.execution import Request, runs_on_record
+from gaug.runs.execution import Request, comparable_records
 from gaug.runs.executor import Executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
@@ -115,14 +116,27 @@ class TrialRunner:
             trial: The trial.
             runs: Numbers of the runs.
         """
-        if self.store is None:
-            return trial
-        found = [
-            run
-            for request in self._requests(trial, runs)
-            for run in runs_on_record(self.store, self.graphs.place(request.plan), request.runs)
-        ]
+        found = sorted(record.run for record in self.records([trial], runs))
         return self.run_one(trial, runs=found) if found else trial
+
+    def records(
+        self, trials: Sequence[Trial], runs: Sequence[int], training: TrainingConfig | None = None
+    ) -> list[RunRecord]:
+        """Records of runs that trials do not have yet, and that need not be done again.
+
+        Args:
+            trials: The trials.
+            runs: Numbers of the runs.
+            training: How to train; by default as the plans say.
+        """
+        found: list[RunRecord] = []
+        if self.store is None:
+            return found
+        for request in (one for trial in trials for one in self._requests(trial, runs, training)):
+            with contextlib.suppress(GaugError):  # it cannot be run, either
+                placed = self.graphs.place(request.plan)
+                found += comparable_records(self.store, placed, request.runs)
+        return found
 
     def run_all(self, proposer: Proposer, on_trial: OnTrial | None = None) -> list[Trial]:
         """Run all proposed trials, and return them in the order of the proposals."""

@@ -222,13 +222,15 @@ class _Race:
             self.runner, deadline=self.clock.at(1.0), last_start=self.clock.at(part[1])
         )
         training = training or self.training
-        asked, begun = [self.plain, *trials], time.monotonic()
+        asked = [self.plain, *trials]
         total = len(asked) * len(runs)
+        reused = sum(record.seconds for record in runner.records(asked, runs, training))
+        begun = time.monotonic()
         self.plain, *done = runner.run_more(
             asked, runs, lambda runs: self.clock.tell(part, runs / total), training
         )
         new = _count_runs([self.plain, *done]) - _count_runs(asked)
-        self.clock.learn(new, training.epochs, begun)
+        self.clock.learn(new, training.epochs, time.monotonic() - begun + reused)
         for trial in done:
             self._note(trial)
         self._tell_leader()

@@ -192,17 +192,16 @@ class Execution:
         self.store.set_test_score(record, score)
 
 
-def runs_on_record(store: Store, placed: PlacedPlan, runs: Sequence[int]) -> list[int]:
-    """Those runs that are on record with all that single validation nodes are compared by.
+def comparable_records(store: Store, placed: PlacedPlan, runs: Sequence[int]) -> list[RunRecord]:
+    """Records of those runs that have all that single validation nodes are compared by.
 
     Args:
         store: Where runs are recorded.
         placed: Their plan.
         runs: Numbers of the runs.
     """
-    identities = {placed.identity(run): run for run in runs}
-    found = store.find(list(identities))
-    return sorted(identities[one] for one in found if _has_nodes(found[one], placed))
+    found = store.find([placed.identity(run) for run in runs])
+    return [record for record in found.values() if _has_nodes(record, placed)]
 
 
 def _has_nodes(record: RunRecord, placed: PlacedPlan) -> bool:
