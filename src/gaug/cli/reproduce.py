@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gaug.choosing.limits import TRIAL_RUNS
 from gaug.cli import options
 from gaug.cli.executor import Cluster, check_limit, check_workers, open_executor
 from gaug.cli.writing import this_command
@@ -47,7 +48,9 @@ def reproduce(
             " chose them by test score; search, on validation nodes. By default that of the study.",
         ),
     ] = None,
-    trial_runs: Annotated[int, typer.Option(help="Runs of each setting that a search tries.")] = 3,
+    trial_runs: Annotated[
+        int, typer.Option(help="Runs of each setting that a search tries.")
+    ] = TRIAL_RUNS,
     time_budget: Annotated[
         float | None, typer.Option(help="Seconds after which no new run starts.")
     ] = None,

@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from gaug.choosing.limits import (
+    CONCURRENT_TRIALS,
+    SEARCH_FINALISTS,
+    TRIAL_RUNS,
+    TRIALS,
+    check_search,
+    no_settings,
+)
 from gaug.cli import options, own_files
 from gaug.cli.choosing import AUTO, draw_choice
 from gaug.cli.executor import Cluster, check_limit, check_workers, open_executor
@@ -32,21 +40,21 @@ def search(
         str,
         typer.Option(help="Method to tune: gaug-m, gaug-o, dropedge, adaedge, bgcn or a stack."),
     ] = "gaug-m",
-    trials: Annotated[int, typer.Option(help="Settings to try.")] = 30,
+    trials: Annotated[int, typer.Option(help="Settings to try.")] = TRIALS,
     trial_runs: Annotated[
         int, typer.Option(help="Runs of each trial; poor trials are pruned after the first.")
-    ] = 3,
+    ] = TRIAL_RUNS,
     finalists: Annotated[
         int,
         typer.Option(help="Best trials that run again with new seeds, which decide; 0 for none."),
-    ] = 10,
+    ] = SEARCH_FINALISTS,
     concurrent_trials: Annotated[
         int,
         typer.Option(
             help="Trials proposed together: more of them use more workers, and each knows the"
             " results of fewer others."
         ),
-    ] = 4,
+    ] = CONCURRENT_TRIALS,
     timeout: Annotated[
         float | None,
         typer.Option(help="Seconds for all trials; the finalists get the last 30 % of them."),
@@ -93,7 +101,6 @@ def search(
     processes can share a search, and optuna-dashboard shows it. Test scores play no part in the
     choice, and are shown only for the best settings and for no augmentation.
     """
-    from gaug.choosing.limits import check_search, no_settings
     from gaug.presets.preset import presets_beside
 
     options.check_runs(runs)
