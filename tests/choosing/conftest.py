@@ -16,7 +16,7 @@ from gaug.training.loop import RunResult
 from gaug.training.progress import Progress
 from gaug.training.run import PreparedRuns
 
-#: The validation score of a run, from what is run and the number of the run.
+#: A value of a run in percent, from what is run and the number of the run.
 Score = Callable[[PreparedRuns, int], float]
 
 
@@ -40,10 +40,13 @@ class Scored:
 
 
 @pytest.fixture
-def scored(monkeypatch: pytest.MonkeyPatch) -> Callable[[Score], Scored]:
-    """Put scores by a formula in the place of training; gives what was run."""
+def scored(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scored]:
+    """Put scores by a formula in the place of training; gives what was run.
 
-    def use(score: Score) -> Scored:
+    How probable the right classes are follows a formula of its own, or else the scores.
+    """
+
+    def use(score: Score, probable: Score | None = None) -> Scored:
         found = Scored()
 
         def train(prepared: PreparedRuns, run: int, **others: Any) -> RunResult:
@@ -55,11 +58,14 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> Callable[[Score], Scored]:
                 others["on_progress"](Progress(1, "epoch 1"))
             labels = task.labels[task.val]
             predicted = _right_for(val_score, labels)
+            probabilities = 100.0 * (predicted == labels)
+            if probable is not None:
+                probabilities = torch.full((labels.numel(),), probable(prepared, run))
             return RunResult(
                 val_score=val_score,
                 test_score=None,
                 val_predictions=predicted,
-                val_probabilities=None if task.multilabel else 100.0 * (predicted == labels),
+                val_probabilities=None if task.multilabel else probabilities,
                 test_predictions=torch.zeros(task.test.numel(), dtype=torch.long),
                 best_epoch=1,
                 epochs=1,

@@ -6,6 +6,7 @@ import dataclasses
 import json
 
 import numpy as np
+import pytest
 import torch
 
 from gaug.choosing.candidates import DROPEDGE, FEATURES, GAUG_O, NONE, SMOOTHED, Candidate
@@ -49,14 +50,25 @@ def test_the_best_is_chosen_if_it_is_surely_above():
     )
 
 
-def test_the_verdict_says_by_what_a_gain_is_sure():
-    def with_probabilities(trial: Trial, level: float) -> Trial:
-        runs = known(trial.outcomes)
-        probable = np.full_like(runs.nodes, level)
-        return dataclasses.replace(
-            trial, outcomes=dataclasses.replace(runs, probabilities=probable)
-        )
+def with_probabilities(trial: Trial, level: float) -> Trial:
+    runs = known(trial.outcomes)
+    probable = np.full_like(runs.nodes, level)
+    return dataclasses.replace(trial, outcomes=dataclasses.replace(runs, probabilities=probable))
 
+
+def test_the_best_is_that_by_score_and_probability_of_those_with_a_better_score():
+    plain = with_probabilities(tried(NONE, 80.0, 80.0), 60.0)
+    by_score = with_probabilities(tried(FEATURES, 84.0, 84.0), 60.0)
+    by_both = with_probabilities(tried(SMOOTHED, 83.0, 83.0), 66.0)
+    by_probability = with_probabilities(tried(DROPEDGE, 79.9, 79.9), 90.0)
+    others = [by_score, by_probability, by_both]
+    found = Comparison(plain, others)
+    assert found.ranked() == [by_both, by_score, by_probability]
+    assert found.chosen is found.best is found.best_change is by_both
+    assert found.gain == pytest.approx(3.0)
+
+
+def test_the_verdict_says_by_what_a_gain_is_sure():
     plain = with_probabilities(tried(NONE, 80.0, 80.2), 70.0)
     found = Comparison(plain, [with_probabilities(tried(FEATURES, 85.0, 85.1), 75.0)])
     assert found.helps
@@ -84,6 +96,18 @@ def test_a_steady_gain_is_chosen_rather_than_a_higher_one_by_chance():
     found = compared((NONE, (80.0, 80.0)), (FEATURES, (70.0, 99.0)), (SMOOTHED, (83.0, 83.0)))
     assert (found.best.name, found.chosen.name) == (str(FEATURES), str(SMOOTHED))
     assert found.verdict().startswith(f"The best is {SMOOTHED}: 3.0 points above")
+    told, gain = found.to_dict(), known(found.gain_of(found.chosen))
+    assert (told["gain"], told["error"], told["confidence"]) == dataclasses.astuple(gain)
+
+
+def test_where_the_best_is_taken_in_any_case_all_that_is_told_is_about_it():
+    shaky, steady = tried(FEATURES, 70.0, 99.0), tried(SMOOTHED, 83.0, 83.0)
+    found = Comparison(tried(NONE, 80.0, 80.0), [shaky, steady], by_merit=True)
+    assert found.best is found.shown is shaky
+    assert found.chosen is found.plain
+    assert found.verdict().startswith(f"The best is {FEATURES}: 4.5 points above")
+    told, gain = found.to_dict(), known(found.gain_of(shaky))
+    assert (told["gain"], told["error"], told["confidence"]) == dataclasses.astuple(gain)
 
 
 def test_of_equal_ones_the_first_is_chosen():
@@ -114,6 +138,30 @@ def test_no_augmentation_is_shown_in_the_runs_of_the_trial_beside_it():
     assert found.verdict() == (
         "No trial that ran with new seeds scored above no augmentation on the validation nodes."
     )
+
+
+def in_runs(trial: Trial, *runs: int) -> Trial:
+    """The trial with other numbers of its runs, as with new seeds."""
+    outcomes = dataclasses.replace(known(trial.outcomes), runs=runs)
+    return dataclasses.replace(trial, outcomes=outcomes, confirmed=True)
+
+
+def test_a_trial_without_a_run_in_common_with_no_augmentation_is_no_finalist():
+    alone, beside = in_runs(tried(FEATURES, 99.0, 99.0), 2, 3), tried(SMOOTHED, 82.0, 82.0)
+    found = Comparison(tried(NONE, 80.0, 80.0), [alone, beside])
+    assert found.finalists == [beside]
+    assert found.chosen is found.best is beside
+    assert found.ranked() == [beside, alone]
+
+
+def test_one_run_in_common_with_no_augmentation_is_not_enough_to_be_sure():
+    one, two = (
+        Comparison(tried(NONE, 80.0, 80.0), [in_runs(tried(FEATURES, *[90.0] * 3), *runs)])
+        for runs in ((1, 2, 3), (0, 1, 2))
+    )
+    assert known(one.gain_of(one.best)).confidence > 0.95
+    assert not one.helps
+    assert two.helps
 
 
 def test_nothing_above_no_augmentation():

@@ -51,6 +51,13 @@ def test_each_stage_starts_from_the_best_of_the_stage_before(scored) -> None:
     assert tried == asked
 
 
+def test_a_stage_is_decided_by_score_and_probability(scored) -> None:
+    score = by_settings(lambda a, b: {0.1: 50.0, 0.2: 60.0, 0.3: 55.0}[a])
+    probable = by_settings(lambda a, b: {0.1: 60.0, 0.2: 40.0, 0.3: 58.0}[a])
+    scored(score, probable)
+    assert search(STAGES[:1]).chosen == {"add_fraction": 0.3}
+
+
 def test_a_choice_may_be_judged_by_its_mean_over_other_settings(scored) -> None:
     scores = {
         (0.1, 0.0): 90.0,

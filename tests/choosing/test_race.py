@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -16,10 +17,13 @@ from gaug.choosing.candidates import CANDIDATES, DROPEDGE, Candidate
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import TrialRunner
 from gaug.choosing.race import CONFIRMING, FINALISTS, MORE, race
+from gaug.errors import TrainingError
 from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
+from gaug.runs.store import Store
 from gaug.training.run import PreparedRuns
+from tests.known import known
 
 RUNS = 3
 DROPS = tuple(Candidate(DropEdgeConfig(drop_fraction=share / 20)) for share in range(1, 17))
@@ -33,9 +37,15 @@ def data() -> Data:
     return split.apply(data)
 
 
-def run_race(data: Data, *candidates: Candidate, epochs: int = 2, **options: Any) -> Comparison:
+def run_race(
+    data: Data,
+    *candidates: Candidate,
+    epochs: int = 2,
+    store: Store | None = None,
+    **options: Any,
+) -> Comparison:
     plan, graphs = Plan.of(data, settings=[f"epochs={epochs}"]), Graphs()
-    runner = TrialRunner(graphs, RUNS)
+    runner = TrialRunner(graphs, RUNS, store=store)
     return race(plan, graphs.place(plan).task, runner, candidates=candidates, **options)
 
 
@@ -65,8 +75,31 @@ def test_the_better_half_goes_on_until_the_finalists_run_with_new_seeds(data, sc
         assert runs[share] == expected
     confirmed = [trial.settings["drop_fraction"] for trial in comparison.finalists]
     assert sorted(confirmed, reverse=True) == best_first[:FINALISTS]
+    for trial in comparison.finalists:
+        assert known(trial.earlier).runs == tuple(range(RUNS))
+        assert known(trial.outcomes).runs == tuple(new)
     assert comparison.chosen.settings["drop_fraction"] == pytest.approx(0.8)
     assert comparison.helps
+
+
+def test_who_goes_on_is_decided_by_score_and_probability(data, scored):
+    """The more is dropped, the lower the score, but the more probable the right classes."""
+
+    def probable(prepared: PreparedRuns, run: int) -> float:
+        return float(by_share(20.0)(prepared, run))
+
+    def score(prepared: PreparedRuns, run: int) -> float:
+        config = prepared.method.config
+        dropped = config.drop_fraction if isinstance(config, DropEdgeConfig) else None
+        return 70.0 if dropped is None else 80 - 5 * dropped
+
+    scored(score, probable)
+    comparison = run_race(data, *DROPS)
+    drops = [trial.settings["drop_fraction"] for trial in comparison.finalists]
+    assert sorted(drops) == [0.7, 0.75, 0.8]
+    means = {trial.settings["drop_fraction"]: trial.mean for trial in comparison.finalists}
+    assert comparison.chosen.settings["drop_fraction"] == 0.8
+    assert means[0.8] < means[0.7]
 
 
 def test_what_is_not_sure_after_the_new_seeds_gets_more_of_them(data, scored):
@@ -74,6 +107,60 @@ def test_what_is_not_sure_after_the_new_seeds_gets_more_of_them(data, scored):
     comparison = run_race(data, *DROPS)
     assert not comparison.helps
     assert max(run for _, run in found.asked) == RUNS + CONFIRMING + MORE - 1
+
+
+def failing(score: Any, share: float, *runs: int) -> Any:
+    """The score, but with this share of edges (0: without augmentation) some runs fail."""
+
+    def found(prepared: PreparedRuns, run: int) -> float:
+        config = prepared.method.config
+        own = config.drop_fraction if isinstance(config, DropEdgeConfig) else 0.0
+        if own == share and run in runs:
+            raise TrainingError(f"run {run} is too much")
+        return float(score(prepared, run))
+
+    return found
+
+
+def test_a_candidate_that_failed_once_before_the_final_can_be_chosen_and_was_tried(data, scored):
+    scored(failing(by_share(20.0), 0.8, 1))
+    comparison = run_race(data, *DROPS)
+    assert comparison.chosen.settings["drop_fraction"] == 0.8
+    assert comparison.chosen.failure is None
+    assert (comparison.left_out, comparison.unfinished) == ([], [])
+    assert known(comparison.chosen.earlier).runs == (0, 2)
+
+
+def test_a_finalist_that_fails_is_told_and_the_others_decide(data, scored):
+    scored(failing(by_share(20.0), 0.8, *range(RUNS, RUNS + CONFIRMING)))
+    comparison = run_race(data, *DROPS)
+    assert comparison.chosen.settings["drop_fraction"] == 0.75
+    (failed,) = comparison.unfinished
+    assert (failed.settings["drop_fraction"], failed.confirmed) == (0.8, False)
+    assert "not finished: dropedge drop_fraction=0.8: run 3 is too much" in str(comparison)
+    assert comparison.to_dict()["unfinished"] == {failed.name: "run 3 is too much"}
+
+
+def test_runs_beside_one_that_fails_count(data, scored):
+    scored(failing(by_share(20.0), 0.8, RUNS + 1))
+    comparison = run_race(data, *DROPS)
+    (failed,) = comparison.unfinished
+    assert comparison.chosen is failed
+    assert known(failed.outcomes).runs == (3, 5, 6, 7)
+
+
+def test_where_no_augmentation_fails_in_the_final_that_is_told_and_earlier_runs_decide(
+    data, scored
+):
+    def better_with_new_seeds(prepared: PreparedRuns, run: int) -> float:
+        return float(by_share(20.0)(prepared, run)) + (5 if run >= RUNS else 0)
+
+    scored(failing(better_with_new_seeds, 0.0, *range(RUNS, RUNS + CONFIRMING + MORE)))
+    comparison = run_race(data, *DROPS)
+    assert not any(trial.confirmed for trial in comparison.finalists)
+    assert comparison.gain == pytest.approx(20.0, abs=0.1)
+    assert comparison.plain in comparison.unfinished
+    assert "not finished: none: run 3 is too much" in str(comparison)
 
 
 def test_a_look_is_short_and_later_runs_are_patient(data, scored):
@@ -104,6 +191,50 @@ def test_finalists_have_the_same_number_of_runs_whenever_the_time_is_up(data, sc
     assert len(comparison.finalists) == FINALISTS
     assert max(runs) - min(runs) <= 1
     assert max(runs) < CONFIRMING + MORE
+
+
+def test_runs_on_record_do_not_make_the_pace_of_a_race(data, scored, monkeypatch, tmp_path):
+    """A run takes a second; in 12 of them, one finalist and no augmentation have five each."""
+    spent = 0.0
+
+    def score(prepared: PreparedRuns, run: int) -> float:
+        nonlocal spent
+        spent += 1.0
+        return float(by_share(0.3)(prepared, run))
+
+    def interrupted(prepared: PreparedRuns, run: int) -> float:
+        if run >= RUNS:
+            raise KeyboardInterrupt
+        return score(prepared, run)
+
+    monkeypatch.setattr(time, "monotonic", lambda: spent)
+    monkeypatch.setattr(time, "perf_counter", lambda: spent)
+    with closing(Store(str(tmp_path / "runs.sqlite"))) as store:
+        scored(interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_race(data, *DROPS[:4], store=store)
+        scored(score)
+        resumed = run_race(data, *DROPS[:4], store=store, time_budget=12.0)
+    assert [trial.confirmed for trial in resumed.finalists] == [True]
+    assert resumed.unfinished == []
+
+
+def test_a_final_that_begins_late_has_the_middle_of_the_time_that_is_left(
+    data, scored, monkeypatch
+):
+    """The first three runs take 90 of 100 seconds, all others one second each."""
+
+    def clock() -> float:
+        return 30.0 * min(3, len(found.asked)) + max(0, len(found.asked) - 3)
+
+    found = scored(by_share(20.0))
+    monkeypatch.setattr(time, "monotonic", clock)
+    comparison = run_race(data, *DROPS[:2], time_budget=100.0)
+    (finalist,) = comparison.finalists
+    assert finalist.confirmed
+    # From second 90 to 95, one after the other begins: no augmentation, the finalist, and so on.
+    assert known(finalist.outcomes).runs == (3, 4, 5)
+    assert known(comparison.plain.outcomes).runs[-3:] == (3, 4, 5)
 
 
 def test_with_little_time_fewer_finalists_run_again(data, scored, monkeypatch):

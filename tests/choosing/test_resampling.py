@@ -74,6 +74,24 @@ def test_with_more_training_nodes_the_final_validates_on_those_alone_and_equally
     assert all(torch.isin(split.val, one.train).all() for one in final)
 
 
+def test_where_fewer_nodes_of_a_class_train_than_validate_the_final_keeps_its_share():
+    """Of 600 and 400 nodes, 30 of the second class train and 60 validate."""
+    split = sized(600, 400)
+    labels = torch.zeros(1001, dtype=torch.long)
+    labels[570:660] = 1
+    drawing = Resampling.of(split, labels, seed=0, final=3)
+    assert drawing is not None
+    assert not drawing.fresh
+    for run in range(3, 9):
+        one = drawing.split_of(run)
+        assert labels[one.val].bincount().tolist() == [340, 60]
+        assert labels[one.train].bincount().tolist() == [570, 30]
+    # With 60 of each, nobody's share is at risk.
+    even = torch.zeros(1001, dtype=torch.long)
+    even[540:660] = 1
+    assert Resampling.of(split, even, seed=0, final=3) == Resampling(split, even, 0, 3, fresh=True)
+
+
 def test_with_fewer_training_nodes_the_final_draws_from_both():
     split = sized(300, 600)
     drawing = drawn(300, 600)

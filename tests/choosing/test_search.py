@@ -30,6 +30,7 @@ from gaug.runs.store import Store
 from gaug.runs.worker_processes import WorkerProcesses
 from gaug.training.run import PreparedRuns
 from tests.choosing.conftest import karate, near
+from tests.known import known
 
 
 @pytest.fixture
@@ -70,6 +71,19 @@ def test_the_first_trial_has_the_settings_as_they_are(scored) -> None:
     assert asked == [("none", 0), ("dropedge", 0), ("none", 1), ("dropedge", 1)]
     assert found.settings("drop_fraction") == [0.35, 0.35]
     assert result.plan == karate("dropedge", "drop_fraction=0.35")
+
+
+def test_a_trial_takes_the_time_of_all_its_runs_those_before_the_final_too(
+    scored, store: Store
+) -> None:
+    scored(near(0.3))
+    result = search_settings(karate("dropedge"), trials=6, trial_runs=2, store=store)
+    took = {trial.settings["drop_fraction"]: trial.seconds for trial in result.ranked()}
+    assert all(trial.confirmed for trial in result.ranked())
+    for drop, seconds in took.items():
+        runs = [one for one in store.all() if one.config["method"].get("drop_fraction") == drop]
+        assert len(runs) == 4
+        assert seconds == pytest.approx(sum(one.seconds for one in runs))
 
 
 def test_settings_outside_of_what_is_searched_are_the_first_trial_too(scored) -> None:
@@ -161,6 +175,11 @@ def test_the_best_run_again_with_new_seeds_and_these_decide(scored) -> None:
     confirmed = [trial for trial in result.trials if trial.confirmed]
     assert len(confirmed) == 6
     assert {run for _, run in found.asked} == {0, 1, 2, 3}
+    for trial in confirmed:
+        assert known(trial.outcomes).runs == (2, 3)
+        assert known(trial.earlier).runs == (0, 1)
+        lucky = 90 - 80 * abs(trial.settings["drop_fraction"] - 0.2)
+        assert known(trial.earlier).mean == pytest.approx(lucky)
     by_luck = max((t for t in confirmed), key=lambda t: -abs(t.settings["drop_fraction"] - 0.2))
     assert result.best in confirmed
     assert result.best.mean > by_luck.mean
@@ -170,6 +189,60 @@ def test_the_best_run_again_with_new_seeds_and_these_decide(scored) -> None:
     plain = search_settings(karate("dropedge"), trials=16, trial_runs=2, finalists=0)
     assert not any(trial.confirmed for trial in plain.trials)
     assert plain.best.settings["drop_fraction"] == pytest.approx(0.2, abs=0.1)
+
+
+@pytest.fixture(scope="module")
+def large() -> Plan:
+    """A thousand validation nodes, which all runs have."""
+    data = planted_graph(SyntheticConfig(num_nodes=1100, num_classes=2, degree=2.0))
+    split = make_split(data, "random", SplitConfig(train_fraction=0.05, val_fraction=0.92))
+    return Plan.of(data, split=split, method="dropedge", settings=["epochs=2"])
+
+
+def test_the_verdict_is_about_the_best_settings_even_if_others_are_surer(scored, large) -> None:
+    def score(one: PreparedRuns, run: int) -> float:
+        config = one.method.config
+        if not isinstance(config, DropEdgeConfig):
+            return 80.0
+        shaky = config.drop_fraction == 0.5
+        return (99.0 if run % 2 else 70.0) if shaky else 83.0
+
+    scored(score)
+    result = search_settings(large, trials=12, trial_runs=2)
+    steady = [trial for trial in result.trials if trial.settings["drop_fraction"] != 0.5]
+    assert any(known(result.comparison.gain_of(trial)).confidence > 0.99 for trial in steady)
+    assert result.best.settings["drop_fraction"] == 0.5
+    assert result.comparison.verdict().startswith(f"The best is {result.best}: 4.5 points above")
+    assert result.comparison.gain == pytest.approx(4.5)
+    assert not result.comparison.helps
+
+
+def test_the_best_has_a_better_score_and_the_best_of_score_and_probability(scored, large) -> None:
+    """Scores and probabilities go up to different ends, and 0.5 alone has a worse score."""
+
+    def score(one: PreparedRuns, run: int) -> float:
+        config = one.method.config
+        if not isinstance(config, DropEdgeConfig):
+            return 70.0
+        return 69.0 if config.drop_fraction == 0.5 else 80 - 5 * config.drop_fraction
+
+    def probable(one: PreparedRuns, run: int) -> float:
+        config = one.method.config
+        if not isinstance(config, DropEdgeConfig):
+            return 50.0
+        return 80.0 if config.drop_fraction == 0.5 else 50 + 20 * config.drop_fraction
+
+    scored(score, probable)
+    result = search_settings(large, trials=12, trial_runs=2, finalists=20)
+    drops = [trial.settings["drop_fraction"] for trial in result.ranked()]
+    assert drops == [*sorted(set(drops) - {0.5}, reverse=True), 0.5]
+    assert result.best == result.ranked()[0]
+    means = [trial.mean for trial in result.ranked()[:-1]]
+    assert means == sorted(means)
+    # Who runs again goes by both as well.
+    result = search_settings(large, trials=12, trial_runs=2, finalists=3)
+    again = [trial.settings["drop_fraction"] for trial in result.trials if trial.confirmed]
+    assert sorted(again) == [0.5, *sorted(set(drops) - {0.5})[-2:]]
 
 
 def test_another_seed_tries_other_settings(scored) -> None:
@@ -226,6 +299,52 @@ def test_a_search_that_is_repeated_is_as_sure_as_before(scored, store: Store) ->
     )
     assert gains(same) == gains(one)
     assert same.comparison.verdict() == one.comparison.verdict()
+
+
+def test_a_search_that_is_repeated_without_time_comes_to_the_same_end(scored, store: Store) -> None:
+    """The finalists and no augmentation are compared in the runs that are on record."""
+    found = scored(near(0.3))
+    whole = search_settings(karate("dropedge"), trials=9, trial_runs=2, store=store)
+    found.asked.clear()
+    same = search_settings(karate("dropedge"), trials=9, trial_runs=2, timeout=1e-9, store=store)
+    assert found.asked == []
+    assert outcomes(same) == outcomes(whole)
+    assert gains(same) == gains(whole)
+    assert same.comparison.verdict() == whole.comparison.verdict()
+
+
+def test_finalists_beside_which_no_augmentation_failed_do_not_decide(scored) -> None:
+    """With new seeds another setting would be the best, but nothing tells what it gains."""
+
+    def score(one: PreparedRuns, run: int) -> float:
+        config = one.method.config
+        if isinstance(config, DropEdgeConfig):
+            return 90 - 80 * abs(config.drop_fraction - (0.2 if run < 2 else 0.6))
+        if run >= 2:
+            raise TrainingError("too much")
+        return 10.0
+
+    scored(score)
+    result = search_settings(karate("dropedge"), trials=9, trial_runs=2)
+    first = search_settings(karate("dropedge"), trials=9, trial_runs=2, finalists=0)
+    assert result.best.settings == first.best.settings
+    assert result.best == result.ranked()[0]
+    assert None not in gains(result)
+    assert result.comparison.plain.failure == "too much"
+
+
+def test_a_finalist_that_fails_is_told(scored) -> None:
+    def score(one: PreparedRuns, run: int) -> float:
+        config = one.method.config
+        if isinstance(config, DropEdgeConfig) and config.drop_fraction == 0.5 and run >= 2:
+            raise TrainingError("too much")
+        return near(0.5)(one, run)
+
+    scored(score)
+    result = search_settings(karate("dropedge"), trials=9, trial_runs=2)
+    (failed,) = result.comparison.unfinished
+    assert (failed.settings, failed.failure) == ({"drop_fraction": 0.5}, "too much")
+    assert result.best.confirmed
 
 
 def test_a_search_that_ran_out_of_time_goes_on_later(scored, store: Store, monkeypatch) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gaug.choosing import search as searching
+from gaug.choosing.search import SearchResult, search_settings
 from gaug.presets import preset as presets
 from gaug.presets.preset import read_presets
+from gaug.runs.store import Store
 
 SPLIT = ("--split", "stratified", "--set", "train_fraction=0.3")
 SEARCH = ("search", "karate", "--method", "dropedge", "--trials", "2", "--trial-runs", "1")
@@ -69,13 +74,21 @@ def test_what_is_found_from_a_preset_has_its_settings_that_are_not_searched(gaug
     assert preset.settings.keys() == {"epochs", "train_fraction", "drop_fraction"}
 
 
-def test_settings_that_did_not_run_again_are_no_preset(gaug, folder):
+def test_settings_that_did_not_run_again_are_no_preset_and_are_not_tested(
+    gaug, folder, monkeypatch
+):
+    def without_finalists(*arguments: Any, **options: Any) -> SearchResult:
+        return search_settings(*arguments, **{**options, "finalists": 0})
+
+    monkeypatch.setattr(searching, "search_settings", without_finalists)
     path = folder / "dropedge.toml"
-    options = ("--runs", "1", "--set", "epochs=3", "--finalists", "0", "--write-preset", path)
+    options = ("--runs", "1", "--set", "epochs=3", "--write-preset", path)
     result = gaug(*SEARCH, *SPLIT, *options)
     assert result.code == 1
-    assert "No preset was written: the best settings did not run again" in result.err
+    assert "No preset can be written: the best settings did not run again" in result.err
     assert not path.exists()
+    with closing(Store(None)) as store:
+        assert {record.test_score for record in store.all()} == {None}
 
 
 @pytest.mark.parametrize(
@@ -87,6 +100,10 @@ def test_settings_that_did_not_run_again_are_no_preset(gaug, folder):
         ),
         ([*SEARCH, "--begin-with", "gat"], "There is no preset for dropedge with gat on karate."),
         ([*SEARCH, "--write-preset", "a.json"], "A file of presets must end in .toml, got a.json."),
+        (
+            [*SEARCH, "--write-preset", "a.toml", "--finalists", "0"],
+            "A preset has settings that ran again with new seeds, got --finalists 0. Leave it out.",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_before_any_training(gaug, no_training, arguments, message):
@@ -94,3 +111,23 @@ def test_what_cannot_be_is_refused_before_any_training(gaug, no_training, argume
     assert result.code == 2
     assert result.err.startswith(f"gaug: {message}")
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("no toml", 1, "must be a file of presets"),
+        ("method = 'gaug-m'\n[[preset]]\ngraph = 'cora'\nmodel = 'gcn'\nsplit = 'public'\n"
+        "validation = 1\ntrials = 4\ncommand = ''\nsettings = {}",
+        2, "has presets of gaug-m, not of dropedge. Give another file."),
+    ],
+)  # fmt: skip
+def test_a_file_that_takes_no_preset_is_refused_before_any_training(
+    gaug, folder, no_training, text, code, message
+):
+    path = folder / "there.toml"
+    path.write_text(text, encoding="utf-8")
+    result = gaug(*SEARCH, "--write-preset", path)
+    assert (result.code, message in result.err) == (code, True)
+    assert result.err.count("\n") == 1
+    assert path.read_text(encoding="utf-8") == text

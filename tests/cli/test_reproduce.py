@@ -260,6 +260,19 @@ def test_figure_5_says_whose_settings_it_has(gaug, tmp_path, monkeypatch, settin
     assert f"GAug-O with {words}:" in result.out
 
 
+def test_figure_5_without_runs_is_an_empty_table_that_says_why(gaug, tmp_path):
+    table, picture = tmp_path / "f5.md", tmp_path / "f5.svg"
+    command = ("reproduce", "figure5", "--data-root", tmp_path, "--time-budget", "1e-9", "--out")
+    result = gaug(*command, table)
+    assert result.code == 0, result.err
+    assert "0 of 10 runs in the time given" in table.read_text(encoding="utf-8")
+    assert "| original graph" not in result.out
+    result = gaug(*command, picture)
+    assert result.code == 1
+    assert result.err.endswith("gaug: There is nothing to draw: 0 of 10 runs in the time given.\n")
+    assert not picture.exists()
+
+
 def test_every_format_is_printed_and_written_by_its_ending(gaug, tmp_path):
     paths = {form: tmp_path / f"table.{end}" for form, end in ENDINGS.items()}
     outs = [part for path in paths.values() for part in ("--out", path)]
@@ -378,6 +391,21 @@ def test_all_runs_what_it_can_and_tells_the_rest(gaug, tmp_path):
     table = (out / "table2.md").read_text(encoding="utf-8")
     assert "| GCN | original | " in table
     assert "missing |" in table
+
+
+def test_all_writes_what_it_can_and_tells_of_which_studies_there_is_nothing(
+    gaug, tmp_path, monkeypatch, no_training
+):
+    names = ("figure5", "figure4", "table2")
+    monkeypatch.setattr(reproduce, "STUDIES", {name: STUDIES[name] for name in names})
+    out = tmp_path / "results"
+    result = gaug("reproduce", "all", "--dry-run", "--data-root", tmp_path, "--out", out)
+    assert result.code == 0, result.err
+    for name in names:
+        assert re.search(rf"^\| {name} \| \d+ \| 0 \|", result.out, re.MULTILINE)
+        assert {f"{name}.md", f"{name}.jsonl"} <= {path.name for path in out.iterdir()}
+    assert "figure5: There is nothing to draw: 0 of 10 runs in the time given." in result.out
+    assert (out / "figure4.png").exists()
 
 
 @pytest.mark.usefixtures("_two_studies")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,42 @@ def test_what_is_no_file_of_presets_is_told_in_one_line(tmp_path: Path, text: st
     path = tmp_path / "odd.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match="must be a file of presets") as told:
+        read_presets(path)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("settings", '"abc"', "settings must be a table, got 'abc'"),
+        ("trials", "1.5", "trials must be a whole number, got 1.5"),
+        ("trials", "true", "trials must be a whole number, got True"),
+        ("validation", '"high"', "validation must be a number, got 'high'"),
+        ("graph", "3", "graph must be a text, got 3"),
+    ],
+)
+def test_a_field_of_another_type_is_told_in_one_line(
+    tmp_path: Path, field: str, value: str, message: str
+) -> None:
+    fields = {
+        "graph": '"cora"',
+        "model": '"gcn"',
+        "split": '"public"',
+        "validation": "81",
+        "trials": "4",
+        "command": '"gaug"',
+        "settings": "{}",
+    }
+    path = tmp_path / "odd.toml"
+
+    def write(**others: str) -> None:
+        lines = [f"{name} = {text}" for name, text in {**fields, **others}.items()]
+        path.write_text("\n".join(["method = 'gaug-m'", "[[preset]]", *lines]), encoding="utf-8")
+
+    write()
+    assert [preset.validation for preset in read_presets(path)] == [81]
+    write(**{field: value})
+    with pytest.raises(DataError, match=re.escape(message)) as told:
         read_presets(path)
     assert "\n" not in str(told.value)
 

@@ -8,12 +8,24 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gaug.choosing.auto import choose_method
-from gaug.choosing.candidates import ADAEDGE, CANDIDATES, DROPEDGE, FEATURES, Candidate, built_upon
+from gaug.choosing.candidates import (
+    ADAEDGE,
+    CANDIDATES,
+    DROPEDGE,
+    FEATURES,
+    NONE,
+    Candidate,
+    built_upon,
+)
+from gaug.choosing.comparison import Comparison
 from gaug.choosing.race import race
-from gaug.choosing.search import search_settings
+from gaug.choosing.run_scores import RunScores
+from gaug.choosing.search import SearchResult
+from gaug.choosing.trial import Trial
 from gaug.drawing.table import Code, Scores, Table, render
 from gaug.errors import ConfigError, DataError
 from gaug.methods.dropedge.config import DropEdgeConfig
@@ -21,6 +33,7 @@ from gaug.presets import preset as presets
 from gaug.presets.preset import Preset, write_preset
 from gaug.runs.execute import execute
 from gaug.runs.graphs import Graphs
+from gaug.runs.plan import Plan
 from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 from gaug.studies import race_and_search
@@ -133,7 +146,8 @@ def test_a_race_is_that_of_auto_and_its_runs_are_gone_on_with(
     comparison = choose_method(cell.plan, time_budget=1000.0, runs=1)
     assert chosen.method == comparison.chosen.plan.method.name
     assert chosen.applied_to(cell.plan).config == comparison.chosen.plan.config
-    assert chosen.trials == len(comparison.trials) == 4
+    # DropEdge with two shares, and AdaEdge; no augmentation is none of them.
+    assert chosen.trials == len(comparison.tried) == 3
     alone = execute(comparison.chosen.plan, runs=2)
     assert result.scores == [record.test_score for record in alone]
     assert result.failure is None
@@ -241,15 +255,48 @@ def test_labels_of_test_nodes_are_hidden_while_choosing(
     assert [record.test_score for record in scored] == result.scores
 
 
-def test_of_several_methods_the_best_on_validation_nodes_is_taken(root: Path, store: Store) -> None:
-    cell = cell_of(root, SEARCH)
-    (result,) = run([cell], store)
-    found = [
-        search_settings(cell.plan.with_method(method), trials=2, trial_runs=1)
-        for method in SEARCH.methods
-    ]
-    best = max(found, key=lambda one: known(one.comparison.gain_of(one.best)).points)
-    assert result.records[0].config["method"] == best.plan.config["method"]
+def found_by_search(plan: Plan, points: float, probability: float) -> SearchResult:
+    """One setting with so many points, and more probable right classes, above no augmentation."""
+
+    def tried(candidate: Trial, score: float, probable: float) -> Trial:
+        right = np.arange(1000) < 10 * score
+        nodes = np.tile(np.where(right, 100.0, 0.0), (2, 1))
+        runs = RunScores((0, 1), (score, score), nodes, np.full((2, 1000), probable))
+        return candidate.with_runs(runs)
+
+    best = tried(Trial("best", plan), 70 + points, 50 + probability)
+    return SearchResult(
+        Comparison(tried(NONE.trial(plan), 70, 50), [best, best], None, True), {}, ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("dropedge", "adaedge", "best"),
+    [
+        ((3.0, 1.0), (1.0, 2.0), "dropedge"),
+        ((2.0, 0.0), (1.0, 6.0), "adaedge"),  # by score and probability
+        ((-1.0, 9.0), (1.0, 1.0), "adaedge"),  # no better score is no gain
+    ],
+)
+def test_of_several_methods_the_best_on_validation_nodes_is_taken(
+    root: Path,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    dropedge: tuple[float, float],
+    adaedge: tuple[float, float],
+    best: str,
+) -> None:
+    gains = {"dropedge": dropedge, "adaedge": adaedge}
+
+    def search(plan: Plan, **others: Any) -> SearchResult:
+        return found_by_search(plan, *gains[plan.method.name])
+
+    monkeypatch.setattr(race_and_search, "search_settings", search)
+    (result,) = run([cell_of(root, SEARCH)], store)
+    chosen = known(result.chosen)
+    assert chosen.method == best
+    assert chosen.facts["gain"] == pytest.approx(gains[best][0])
+    assert result.records[0].method == best
     assert result.trials == 4
 
 
@@ -347,6 +394,16 @@ def test_what_auto_took_is_told_with_its_validation_gain() -> None:
         ],
         ["club", "GCN", "auto, 60 s", Code("none"), "of 30", None, None, None],
     ]
+
+
+def test_a_race_without_time_for_a_candidate_is_told_too() -> None:
+    facts = {"method": "none", "gain": None, "error": None, "confidence": None}
+    key = ("club", "gcn", "auto-60")
+    (row,) = part(
+        Choices().table([Outcome(key, scores=[77.0], chosen="race", trials=0, facts=facts)]),
+        "What was chosen",
+    )
+    assert row[:5] == ["club", "GCN", "auto, 60 s", Code("none"), "of 0"]
 
 
 def test_a_record_is_enough_for_the_page() -> None:

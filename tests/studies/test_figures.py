@@ -18,10 +18,12 @@ from gaug.data.splits import Split
 from gaug.drawing.table import render
 from gaug.edge_predictors.registry import PREDICTORS as KNOWN_PREDICTORS
 from gaug.runs.graphs import Graphs
+from gaug.runs.record import RunRecord
 from gaug.runs.store import Store
 from gaug.studies import figure7
 from gaug.studies.engine import run_cells
 from gaug.studies.figure4 import SHARES, Figure4
+from gaug.studies.figure5 import mean_curves
 from gaug.studies.figure7 import PREDICTORS, Figure7
 from gaug.studies.figure8 import Figure6, Figure8, fewer_training_nodes
 from gaug.studies.figure9 import PANELS, Figure9, embeddings, explained, ideal_change
@@ -79,6 +81,34 @@ def test_colors_are_centered_at_the_plain_score(tmp_path: Path) -> None:
     assert "test micro-F1, %" in text
     rows = render(Figure4().table(outcomes), "markdown").splitlines()
     assert "| cora | 40% | 82.0 ± 1.4 | – |" in rows
+
+
+def test_curves_leave_out_what_was_no_number_in_a_run() -> None:
+    def epoch(loss: float | None, edges: int, inside: int) -> dict[str, float | None]:
+        counts = {"edges": edges, "intra_edges": inside}
+        return {**counts, "train_loss": loss, "edge_loss": None, "val_score": 50.0}
+
+    records = [
+        RunRecord(history=[epoch(1.0, 10, 5), epoch(None, 0, 0)]),
+        RunRecord(history=[epoch(3.0, 20, 20), epoch(4.0, 20, 15)]),
+    ]
+    curves = mean_curves(records, epochs=2)
+    assert curves["train_loss"] == [2.0, 4.0]
+    assert curves["intra_share"] == [0.75, 0.75]
+    assert curves["edges"] == [15.0, 10.0]
+    assert all(math.isnan(value) for value in curves["edge_loss"])
+
+
+def test_a_panel_without_runs_is_empty_and_the_others_are_drawn(tmp_path: Path) -> None:
+    late = "0 of 2 runs in the time given"
+    outcomes = [
+        Outcome(("cora", 0.0, 0.0), scores=[80.0]),
+        Outcome(("flickr", 0.0, 0.0), failure=late),
+        Outcome(("flickr", 0.0, 0.4), failure=late),
+    ]
+    text = as_svg(Figure4(), outcomes, tmp_path)
+    assert (text.count(">80.0<"), text.count("no runs<")) == (1, 1)
+    assert text.count("test micro-F1, %<") == 1  # the scale of one panel
 
 
 @pytest.mark.usefixtures("_club_for_cora")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,11 +29,13 @@ class Comparison:
         plain: The trial of no augmentation.
         others: All other trials, finished or not, in order.
         resampling: How runs drew their own training and validation nodes, if they did.
+        by_merit: Whether the best is taken whether or not it is sure, as by a search.
     """
 
     plain: Trial
     others: list[Trial]
     resampling: Resampling | None = None
+    by_merit: bool = False
 
     @property
     def trials(self) -> list[Trial]:
@@ -41,8 +44,13 @@ class Comparison:
 
     @property
     def left_out(self) -> list[Trial]:
-        """Trials that were not finished, with the reason."""
-        return [trial for trial in self.others if trial.failure is not None]
+        """Trials without a run, with the reason."""
+        return [trial for trial in self.others if trial.failure and trial.scores is None]
+
+    @property
+    def unfinished(self) -> list[Trial]:
+        """Trials with some of their runs, with the reason; no augmentation may be one."""
+        return [trial for trial in [self.plain, *self.others] if trial.failure and trial.scores]
 
     @property
     def drawn_nodes(self) -> bool:
@@ -55,25 +63,29 @@ class Comparison:
     @property
     def finalists(self) -> list[Trial]:
         """Trials that are compared in the end: those with new seeds, or all if there are none."""
-        finished = self.trials[1:]
+        finished = [trial for trial in self.trials[1:] if self._is_comparable(trial)]
         return [trial for trial in finished if trial.confirmed] or finished
 
     @property
     def best_change(self) -> Trial | None:
         """The best trial besides no augmentation; None if no other trial was finished."""
-        return max(self.finalists, key=self._rank, default=None)
+        return max(self.finalists, key=self.rank, default=None)
 
     @property
     def best(self) -> Trial:
-        """The trial with the best validation score; no augmentation if tied."""
+        """The best trial by score and probability; no augmentation if its score is not above."""
         change = self.best_change
         return self.plain if change is None or self._ahead(change) <= 0 else change
 
     @property
     def chosen(self) -> Trial:
-        """The best trial that is `SURE` to be above no augmentation, else no augmentation."""
-        sure = [trial for trial in self.finalists if self._is_sure(trial)]
-        return max(sure, key=self._rank, default=self.plain)
+        """The best trial that is `SURE` to be above no augmentation, else no augmentation.
+
+        Where the best is taken in any case, no other one is chosen in its place.
+        """
+        asked = [self.best] if self.by_merit else self.finalists
+        sure = [trial for trial in asked if self._is_sure(trial)]
+        return max(sure, key=self.rank, default=self.plain)
 
     @property
     def helps(self) -> bool:
@@ -81,9 +93,14 @@ class Comparison:
         return self.chosen is not self.plain
 
     @property
+    def shown(self) -> Trial:
+        """What the verdict is about: the chosen trial, or else the best one."""
+        return self.chosen if self.helps else self.best
+
+    @property
     def gain(self) -> float:
-        """Points of the best trial above no augmentation, on the validation nodes."""
-        return 0.0 if self.best is self.plain else self._ahead(self.best)
+        """Points of the trial that is shown above no augmentation, on the validation nodes."""
+        return 0.0 if self.shown is self.plain else self._ahead(self.shown)
 
     def plain_beside(self, trial: Trial) -> ValidationScores | None:
         """The scores of no augmentation in the runs of a trial, where single runs are known."""
@@ -97,6 +114,17 @@ class Comparison:
     def gain_of(self, trial: Trial) -> Gain | None:
         """The gain of a trial; None where the scores of single nodes are not known."""
         return self._gains.get((trial.key, trial.confirmed))
+
+    def rank(self, trial: Trial) -> tuple[bool, float]:
+        """What trials are ordered by: whether they gain anything, and their merit."""
+        plain, own = self.plain.outcomes, trial.outcomes
+        if not self._is_comparable(trial):
+            merit = -math.inf
+        elif plain is None or own is None:
+            merit = trial.merit - self.plain.merit
+        else:
+            merit = own.minus(plain).merit
+        return self._ahead(trial) > 0, merit
 
     @property
     def tried(self) -> list[Trial]:
@@ -146,29 +174,29 @@ class Comparison:
         outcomes = self.plain.outcomes
         return outcomes is not None and outcomes.probabilities is not None
 
+    def _is_comparable(self, trial: Trial) -> bool:
+        """Whether a trial has a run in common with no augmentation, where runs are known."""
+        plain, own = self.plain.outcomes, trial.outcomes
+        return plain is None or own is None or bool(own.shared(plain))
+
     def _ahead(self, trial: Trial) -> float:
         """Points above no augmentation, in the same runs where they are known."""
         gain = self.gain_of(trial)
-        return trial.mean - self.plain.mean if gain is None else gain.points
-
-    def _rank(self, trial: Trial) -> tuple[bool, float]:
-        """What trials are ordered by: whether they gain anything, and their merit."""
-        plain, own = self.plain.outcomes, trial.outcomes
-        if plain is None or own is None or not own.shared(plain):
-            merit = trial.merit - self.plain.merit
-        else:
-            merit = own.minus(plain).merit
-        return self._ahead(trial) > 0, merit
+        if gain is not None:
+            return gain.points
+        return trial.mean - self.plain.mean if self._is_comparable(trial) else -math.inf
 
     def _is_sure(self, trial: Trial) -> bool:
-        gain, runs = self.gain_of(trial), trial.scores and len(trial.scores.values)
-        return gain is not None and gain.confidence >= SURE and (runs or 0) >= _LEAST_RUNS
+        gain, plain, own = self.gain_of(trial), self.plain.outcomes, trial.outcomes
+        if gain is None or plain is None or own is None:
+            return False
+        return gain.confidence >= SURE and len(own.shared(plain)) >= _LEAST_RUNS
 
     def verdict(self) -> str:
         """Whether anything helps, and how sure that is, in a sentence or two."""
         if len(self.trials) == 1:
             return "Only the trial without augmentation was finished."
-        shown = self.chosen if self.helps else self.best
+        shown = self.shown
         if shown is self.plain:
             which = " that ran with new seeds" if self.finalists[0].confirmed else ""
             return f"No trial{which} scored above no augmentation on the validation nodes."
@@ -188,17 +216,18 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON."""
-        best = self.gain_of(self.chosen if self.helps else self.best)
+        shown = self.gain_of(self.shown)
         return {
             "chosen": self.chosen.name,
             "helps": self.helps,
             "gain": self.gain,
-            "error": None if best is None else best.error,
-            "confidence": None if best is None else best.confidence,
+            "error": None if shown is None else shown.error,
+            "confidence": None if shown is None else shown.confidence,
             "verdict": self.verdict(),
             "drawn_nodes": self.drawn_nodes,
             "trials": [self._trial_dict(trial) for trial in [self.plain, *self.others]],
             "left_out": {trial.name: trial.failure for trial in self.left_out},
+            "unfinished": {trial.name: trial.failure for trial in self.unfinished},
         }
 
     def _trial_dict(self, trial: Trial) -> dict[str, Any]:
@@ -207,8 +236,11 @@ class Comparison:
 
     def ranked(self) -> list[Trial]:
         """Finished trials besides no augmentation: those with new seeds first, best first."""
+        finalists = {id(trial) for trial in self.finalists}
         return sorted(
-            self.trials[1:], key=lambda trial: (trial.confirmed, *self._rank(trial)), reverse=True
+            self.trials[1:],
+            key=lambda trial: (id(trial) in finalists, *self.rank(trial)),
+            reverse=True,
         )
 
     def __str__(self) -> str:
@@ -233,6 +265,7 @@ class Comparison:
         if len(shown) > _SHOWN:
             lines.append(f"and {len(shown) - _SHOWN} others with smaller gains")
         lines += [f"not tried: {trial}: {trial.failure}" for trial in self.left_out]
+        lines += [f"not finished: {trial}: {trial.failure}" for trial in self.unfinished]
         return "\n".join([*lines, self.verdict()])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import math
@@ -20,7 +21,7 @@ from gaug.choosing.run_scores import RunScores
 from gaug.choosing.trial import Trial
 from gaug.errors import ConfigError, DataError, GaugError
 from gaug.runs.execute import execute_all
-from gaug.runs.execution import Request
+from gaug.runs.execution import Request, comparable_records
 from gaug.runs.executor import Executor
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
@@ -30,8 +31,8 @@ from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
 from gaug.training.metrics import node_scores
 
-# Why a trial has no result.
-_NO_TIME = "the time was up before it finished"
+#: Why a trial has no result, or not all of its runs.
+NO_TIME = "the time was up before it finished"
 
 #: Called with the number of finished trials, including fractions of running ones.
 OnTrial = Callable[[float], None]
@@ -108,6 +109,35 @@ class TrialRunner:
             raise error
         return self._extended(batch, trial)
 
+    def take_over(self, trial: Trial, runs: Sequence[int]) -> Trial:
+        """Add those runs to a trial that are on record, whatever the time.
+
+        Args:
+            trial: The trial.
+            runs: Numbers of the runs.
+        """
+        found = sorted(record.run for record in self.records([trial], runs))
+        return self.run_one(trial, runs=found) if found else trial
+
+    def records(
+        self, trials: Sequence[Trial], runs: Sequence[int], training: TrainingConfig | None = None
+    ) -> list[RunRecord]:
+        """Records of runs that trials do not have yet, and that need not be done again.
+
+        Args:
+            trials: The trials.
+            runs: Numbers of the runs.
+            training: How to train; by default as the plans say.
+        """
+        found: list[RunRecord] = []
+        if self.store is None:
+            return found
+        for request in (one for trial in trials for one in self._requests(trial, runs, training)):
+            with contextlib.suppress(GaugError):  # it cannot be run, either
+                placed = self.graphs.place(request.plan)
+                found += comparable_records(self.store, placed, request.runs)
+        return found
+
     def run_all(self, proposer: Proposer, on_trial: OnTrial | None = None) -> list[Trial]:
         """Run all proposed trials, and return them in the order of the proposals."""
         done: list[Trial] = []
@@ -143,7 +173,7 @@ class TrialRunner:
         on_runs: OnTrial | None = None,
         training: TrainingConfig | None = None,
     ) -> list[Trial]:
-        """Add runs to trials; those that are not finished in time are left out.
+        """Add runs to trials; those that fail or are not finished in time are left out.
 
         All trials get the first run before one gets the second, so that they can be compared
         whenever the time is up.
@@ -235,7 +265,7 @@ class TrialRunner:
         return True
 
     def _requests(
-        self, trial: Trial, runs: Sequence[int], training: TrainingConfig | None
+        self, trial: Trial, runs: Sequence[int], training: TrainingConfig | None = None
     ) -> list[Request]:
         plan = trial.plan
         if training is not None:
@@ -254,17 +284,18 @@ class TrialRunner:
         if error is None and (pruned or len(records) == self.runs):
             return dataclasses.replace(self._with_runs(trial, records), pruned=pruned)
         seconds = sum(record.seconds for record in records)
-        return dataclasses.replace(trial, seconds=seconds, failure=str(error or _NO_TIME))
+        return dataclasses.replace(trial, seconds=seconds, failure=str(error or NO_TIME))
 
     def _extended(self, batch: _Batch, trial: Trial) -> Trial:
-        """A trial with as many more runs as were finished."""
+        """A trial with as many more runs as were finished, and why others were not."""
         error = batch.errors.get(id(trial))
         records = batch.records[id(trial)]
+        extended = self._with_runs(trial, records) if records else trial
         if error is not None:
-            return dataclasses.replace(trial, failure=str(error))
-        if not records and trial.outcomes is None:
-            return dataclasses.replace(trial, failure=_NO_TIME)
-        return self._with_runs(trial, records) if records else trial
+            return dataclasses.replace(extended, failure=str(error))
+        if extended.outcomes is None:
+            return dataclasses.replace(extended, failure=NO_TIME)
+        return extended
 
     def _with_runs(self, trial: Trial, records: Sequence[RunRecord]) -> Trial:
         records = sorted(records, key=lambda record: record.run)

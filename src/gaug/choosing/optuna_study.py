@@ -2,7 +2,8 @@
 
 Trials are proposed in batches of a fixed size. The settings of a trial depend only on the seed, its
 index and the trials of earlier batches. So a search gives the same result with any number of
-workers and interruptions.
+workers and interruptions. Processes that share a search take trials of several batches at a time,
+which then know the results of fewer others: together they try other settings than one alone.
 """
 
 from __future__ import annotations
@@ -71,7 +72,10 @@ class OptunaStudy(SharedTrials):
         )
 
     def is_hopeless(self, trial: Trial, merit: float) -> bool:
-        """Whether the first run is below the median of the first runs of earlier batches."""
+        """Whether the first run is below the median of the first runs of earlier trials.
+
+        These are the trials of earlier batches that were completed; pruned ones do not count.
+        """
         number = self._owned[trial_index(trial)]
         with contextlib.suppress(UpdateFinishedTrialError):
             self.storage.set_trial_intermediate_value(number, 0, merit)

@@ -25,7 +25,7 @@ from gaug.choosing.candidates import (
     variants,
 )
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.engine import TrialRunner
+from gaug.choosing.engine import NO_TIME, TrialRunner
 from gaug.choosing.race_time import Part, RaceTime
 from gaug.choosing.run_scores import RunScores
 from gaug.choosing.trial import Trial
@@ -189,12 +189,13 @@ class _Race:
         field = field[: self._affordable()]
         if not field:
             return
-        middle, first = (part[0] + part[1]) / 2, self.runner.runs
+        begin, end = max(part[0], self.clock.over()), part[1]
+        middle, first = (begin + end) / 2, self.runner.runs
         again = [trial.begun_again() for trial in field]
-        again = self._run(again, range(first, first + CONFIRMING), (part[0], middle))
+        again = self._run(again, range(first, first + CONFIRMING), (begin, middle))
         if self._is_open():
             more = range(first + CONFIRMING, first + CONFIRMING + MORE)
-            self._run([trial for trial in again if trial.counts], more, (middle, part[1]))
+            self._run([trial for trial in again if trial.counts], more, (middle, end))
 
     def _affordable(self) -> int:
         """As many finalists as can have all their first runs in the time that is left."""
@@ -221,20 +222,30 @@ class _Race:
             self.runner, deadline=self.clock.at(1.0), last_start=self.clock.at(part[1])
         )
         training = training or self.training
-        asked, begun = [self.plain, *trials], time.monotonic()
+        asked = [self.plain, *trials]
         total = len(asked) * len(runs)
+        reused = sum(record.seconds for record in runner.records(asked, runs, training))
+        begun = time.monotonic()
         self.plain, *done = runner.run_more(
             asked, runs, lambda runs: self.clock.tell(part, runs / total), training
         )
         new = _count_runs([self.plain, *done]) - _count_runs(asked)
-        self.clock.learn(new, training.epochs, begun)
+        self.clock.learn(new, training.epochs, time.monotonic() - begun + reused)
         for trial in done:
-            if trial.counts:
-                self.tried[trial.name] = trial
-            elif trial.name not in self.tried:
-                self.left_out[trial.name] = trial
+            self._note(trial)
         self._tell_leader()
         return done
+
+    def _note(self, trial: Trial) -> None:
+        """Keep a trial; one that says nothing with new seeds stays as it was before."""
+        before = self.tried.get(trial.name)
+        if trial.counts and self._ahead(trial).runs:
+            self.tried[trial.name] = trial
+        elif before is not None:
+            reason = trial.failure or self.plain.failure or NO_TIME
+            self.tried[trial.name] = dataclasses.replace(before, failure=reason)
+        else:
+            self.left_out[trial.name] = trial
 
     def _ranked(self) -> list[Trial]:
         """What was tried, best first; of equal ones, what was proposed first."""

@@ -29,6 +29,10 @@ class RaceTime:
         """The moment when a share of the time is over, in terms of `time.monotonic`."""
         return self.start + share * self.budget
 
+    def over(self) -> float:
+        """The share of the time that is over."""
+        return (time.monotonic() - self.start) / self.budget
+
     def left(self, share: float = 1.0) -> float:
         """Seconds until then."""
         return self.at(share) - time.monotonic()
@@ -39,10 +43,10 @@ class RaceTime:
         self._share = max(self._share, begin + (end - begin) * min(1.0, done))
         self._on_progress(self._share)
 
-    def learn(self, runs: int, epochs: int, begun: float) -> None:
-        """Take note of how long runs took since a moment, with all workers."""
+    def learn(self, runs: int, epochs: int, seconds: float) -> None:
+        """Take note of how long runs took, with all workers; those on record as long as then."""
         if runs:
-            self._per_epoch = (time.monotonic() - begun) / (runs * epochs)
+            self._per_epoch = seconds / (runs * epochs)
 
     def affordable(self, epochs: int) -> float:
         """Number of runs that the time left is enough for, at the pace of the latest ones."""

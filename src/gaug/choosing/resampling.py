@@ -6,13 +6,15 @@ nodes: those that have validated least so far validate, as many of each class as
 and the others train. Test nodes stay test nodes.
 
 This asks for the gain with training nodes *like* the given ones. Where they are many, it hardly
-depends on which they are. So if there are at least as many as validation nodes, the final runs of
-a comparison validate on former training nodes: three times as many as the validation nodes if 60 %
-train and 20 % validate. What was tried on the given validation nodes could not adapt to them.
+depends on which they are. So if there are at least as many of each class as validation nodes, the
+final runs of a comparison validate on former training nodes: three times as many as the validation
+nodes if 60 % train and 20 % validate. What was tried on the given validation nodes could not adapt
+to them.
 
-Where training nodes are fewer, but still some hundreds and not far fewer than validation nodes, the
-final runs draw from all of both. Otherwise the given split stays: the gain would depend on which
-nodes train, and the few of them that could validate would not make up for that.
+Where training nodes are fewer, in all or of one class, but still some hundreds and not far fewer
+than validation nodes, the final runs draw from all of both. Otherwise the given split stays: the
+gain would depend on which nodes train, and the few of them that could validate would not make up
+for that.
 
 There are two exceptions. Fewer than `FEW` validation nodes say next to nothing, so all runs after
 the first draw from all nodes. And `MANY` validation nodes are enough as they are.
@@ -74,7 +76,7 @@ class Resampling:
         if val < FEW:
             return cls(split, labels, seed)
         if max(FEW, SHARE * val) <= train and val < MANY:
-            return cls(split, labels, seed, first=final, fresh=val <= train)
+            return cls(split, labels, seed, first=final, fresh=_train_as_many(split, labels))
         return None
 
     @functools.cached_property
@@ -123,3 +125,12 @@ class Resampling:
             return [self.nodes]
         classes = self.labels[self.nodes]
         return [self.nodes[classes == number] for number in torch.unique(classes)]
+
+
+def _train_as_many(split: Split, labels: Tensor) -> bool:
+    """Whether of each class at least as many nodes train as validate."""
+    if labels.dim() == 2:
+        return split.val.numel() <= split.train.numel()
+    classes = int(labels.max()) + 1
+    train, val = (labels[part].bincount(minlength=classes) for part in (split.train, split.val))
+    return bool((val <= train).all())

@@ -12,7 +12,13 @@ from typing import Any
 
 from gaug.choosing.candidates import NONE, compares_nodes
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.engine import OnTrial, TrialRunner, check_validation, resampling_of
+from gaug.choosing.engine import (
+    NO_TIME,
+    OnTrial,
+    TrialRunner,
+    check_validation,
+    resampling_of,
+)
 from gaug.choosing.limits import (
     CONCURRENT_TRIALS,
     SEARCH_FINALISTS,
@@ -22,7 +28,7 @@ from gaug.choosing.limits import (
 )
 from gaug.choosing.optuna_study import Finalists, OptunaStudy, digest_of
 from gaug.choosing.shared_trials import SharedTrials
-from gaug.choosing.trial import Trial
+from gaug.choosing.trial import Trial, distinct
 from gaug.config import Searched, searched_settings
 from gaug.data.config import SplitConfig
 from gaug.errors import ConfigError, TrainingError
@@ -76,7 +82,7 @@ class SearchResult:
 
     def ranked(self) -> list[Trial]:
         """The distinct settings of finished trials: those with new seeds first, best first."""
-        return _ranked(self.trials)
+        return distinct(self.comparison.ranked())
 
     def __str__(self) -> str:
         lines = [f"{trial.scores}  {trial}" for trial in self.ranked()]
@@ -107,9 +113,10 @@ def search(
     on_trial: OnTrial | None = None,
     **settings: Any,
 ) -> SearchResult:
-    """Tune the settings of a method by their mean validation score.
+    """Tune the settings of a method on validation nodes, by score and probability.
 
-    The first trial uses the given settings; Optuna proposes the others. Labels of test nodes are
+    The first trial uses the given settings; Optuna proposes the others. They are ranked by the mean
+    of the score and of how probable the right classes are (`gaug.choosing.run_scores`). Labels of test nodes are
     not used. With a store, runs and the study are saved: an interrupted search can be resumed, and
     several processes can share it.
 
@@ -228,14 +235,15 @@ def search_settings(
         _run_shared(runner, study, tell)
         tried = _with_outcomes(runner, study.results(), store)
         importances = study.importances()
-        best = _ranked(tried)[:finalists]
+        best = _best(tried, finalists)
         if best:
             plain = _extended(final_runner, plain)
             final = Finalists(study, best, store)
             with contextlib.closing(final):
                 _run_shared(final_runner, final)
-                tried = _with_finalists(tried, _with_outcomes(runner, final.results(), store))
-    comparison = Comparison(plain, tried, resampling)
+                again = _with_outcomes(runner, final.results(), store)
+                tried = _with_finalists(tried, again, plain)
+    comparison = Comparison(plain, tried, resampling, by_merit=True)
     if comparison.best_change is None:
         reasons = [trial.failure for trial in comparison.left_out]
         raise TrainingError(f"No trial could be run: {(reasons or ['there was no time'])[-1]}")
@@ -265,39 +273,48 @@ def _with_outcomes(runner: TrialRunner, trials: list[Trial], store: Store | None
     return found
 
 
-def _with_finalists(tried: list[Trial], again: list[Trial]) -> list[Trial]:
-    """The trials, with the runs of new seeds in the place of the others."""
-    confirmed = {trial.key: trial for trial in again if trial.counts}
-    return [
-        dataclasses.replace(
-            confirmed.pop(trial.key),
-            number=trial.number,
-            name=trial.name,
-            earlier=trial.outcomes,
-        )
-        if trial.counts and trial.key in confirmed
-        else trial
-        for trial in tried
-    ]
+def _with_finalists(tried: list[Trial], again: list[Trial], plain: Trial) -> list[Trial]:
+    """The trials, with the runs of new seeds in the place of the others.
+
+    New runs that no augmentation does not have tell nothing. Why a trial has none is its failure.
+    """
+    assert plain.outcomes is not None, "it was run"
+    finalists = {trial.key: trial for trial in again}
+    found = []
+    for trial in tried:
+        final = finalists.pop(trial.key, None) if trial.counts else None
+        if final is None:
+            found.append(trial)
+        elif final.outcomes is not None and final.outcomes.shared(plain.outcomes):
+            found.append(
+                dataclasses.replace(
+                    final,
+                    number=trial.number,
+                    name=trial.name,
+                    earlier=trial.outcomes,
+                    seconds=trial.seconds + final.seconds,
+                )
+            )
+        else:
+            reason = final.failure or plain.failure or NO_TIME
+            found.append(dataclasses.replace(trial, failure=reason))
+    return found
 
 
 def _extended(runner: TrialRunner, plain: Trial) -> Trial:
     """No augmentation with new seeds, too; none begins after half of the time that is left."""
+    runs = range(2 * runner.runs)
+    plain = runner.take_over(plain, runs)
     now = time.monotonic()
     in_time = dataclasses.replace(runner, last_start=now + (runner.deadline - now) / 2)
-    (extended,) = in_time.run_more([plain], range(2 * runner.runs))
+    (extended,) = in_time.run_more([plain], runs)
     return extended
 
 
-def _ranked(trials: Sequence[Trial]) -> list[Trial]:
-    """The distinct settings of finished trials, best first."""
-    different: dict[str, Trial] = {}
-    for trial in trials:
-        if trial.counts:
-            different.setdefault(trial.key, trial)
-    return sorted(
-        different.values(), key=lambda trial: (trial.confirmed, trial.merit), reverse=True
-    )
+def _best(trials: Sequence[Trial], number: int) -> list[Trial]:
+    """The best distinct settings of finished trials by merit, best first."""
+    finished = distinct(trial for trial in trials if trial.counts)
+    return sorted(finished, key=lambda trial: trial.merit, reverse=True)[:number]
 
 
 def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, Searched]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ class Trial:
         outcomes: The scores of single validation nodes behind them, where they are known.
         seconds: Total time of its runs.
         pruned: Whether it was pruned after its first run.
-        failure: Why it was not finished, as a sentence or part of one.
+        failure: Why it was not finished, as a sentence or part of one; it may have some runs.
         number: Its index in a study, if any.
         confirmed: Whether its scores are those of new seeds, after others had put it in front.
         earlier: The scores of single nodes that had put it in front, if it is confirmed.
@@ -82,7 +82,12 @@ class Trial:
     def begun_again(self) -> Trial:
         """The trial without runs, to be confirmed with new seeds."""
         return dataclasses.replace(
-            self, scores=None, outcomes=None, confirmed=True, earlier=self.outcomes
+            self,
+            scores=None,
+            outcomes=None,
+            failure=None,
+            confirmed=True,
+            earlier=self.outcomes,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,3 +107,11 @@ class Trial:
 
     def __str__(self) -> str:
         return self.name
+
+
+def distinct(trials: Iterable[Trial]) -> list[Trial]:
+    """Each setting once, the first of its trials."""
+    found: dict[str, Trial] = {}
+    for trial in trials:
+        found.setdefault(trial.key, trial)
+    return list(found.values())

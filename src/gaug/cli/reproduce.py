@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gaug.choosing.limits import TRIAL_RUNS
 from gaug.cli import options
 from gaug.cli.executor import Cluster, check_limit, check_workers, open_executor
 from gaug.cli.writing import this_command
 from gaug.data.source import GraphSource
 from gaug.drawing.suffixes import FORMAT_OF_SUFFIX, PICTURE_SUFFIXES, RECORD_SUFFIX
 from gaug.drawing.table import FORMATS, render
-from gaug.errors import ConfigError, DataError, unknown_name
+from gaug.errors import ConfigError, DataError, GaugError, unknown_name
 from gaug.studies.registry import STUDIES, find_study
 from gaug.studies.scope import StudyOptions
 
@@ -47,7 +48,9 @@ def reproduce(
             " chose them by test score; search, on validation nodes. By default that of the study.",
         ),
     ] = None,
-    trial_runs: Annotated[int, typer.Option(help="Runs of each setting that a search tries.")] = 3,
+    trial_runs: Annotated[
+        int, typer.Option(help="Runs of each setting that a search tries.")
+    ] = TRIAL_RUNS,
     time_budget: Annotated[
         float | None, typer.Option(help="Seconds after which no new run starts.")
     ] = None,
@@ -138,21 +141,28 @@ def reproduce(
             time_budget=math.inf if time_budget is None else time_budget,
             on_work=lambda done, total: move(100 * done / total if total else 100),
         )
-    table = overview(parts, results, opened.mean_seconds(), trial_runs)
-    for part, found in zip(parts, results, strict=True):
+    told = list(parts)
+    for place, (part, found) in enumerate(zip(parts, results, strict=True)):
         if part.failure is not None:
             continue
-        outcomes = [
-            dataclasses.replace(outcome, command=this_command())
-            for outcome in part.study.outcomes(found, held, asked)
-        ]
-        if name != ALL:
-            write_files(part.study, outcomes, out or [])
-            if not dry_run:
-                table = part.study.full_table(outcomes)
-            continue
-        for folder in out or []:
-            write_folder(part.study, outcomes, folder)
+        try:
+            outcomes = [
+                dataclasses.replace(outcome, command=this_command())
+                for outcome in part.study.outcomes(found, held, asked)
+            ]
+            if name == ALL:
+                for folder in out or []:
+                    write_folder(part.study, outcomes, folder)
+            else:
+                write_files(part.study, outcomes, out or [])
+        except GaugError as error:
+            if name != ALL:
+                raise
+            told[place] = dataclasses.replace(part, failure=str(error))
+    if name == ALL or dry_run:
+        table = overview(told, results, opened.mean_seconds(), trial_runs)
+    else:
+        table = part.study.full_table(outcomes)
     print(render(table, form), end="")
 
 

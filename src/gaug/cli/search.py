@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from gaug.choosing.limits import (
+    CONCURRENT_TRIALS,
+    SEARCH_FINALISTS,
+    TRIAL_RUNS,
+    TRIALS,
+    check_search,
+    no_settings,
+)
 from gaug.cli import options, own_files
 from gaug.cli.choosing import AUTO, draw_choice
 from gaug.cli.executor import Cluster, check_limit, check_workers, open_executor
@@ -32,21 +40,21 @@ def search(
         str,
         typer.Option(help="Method to tune: gaug-m, gaug-o, dropedge, adaedge, bgcn or a stack."),
     ] = "gaug-m",
-    trials: Annotated[int, typer.Option(help="Settings to try.")] = 30,
+    trials: Annotated[int, typer.Option(help="Settings to try.")] = TRIALS,
     trial_runs: Annotated[
         int, typer.Option(help="Runs of each trial; poor trials are pruned after the first.")
-    ] = 3,
+    ] = TRIAL_RUNS,
     finalists: Annotated[
         int,
         typer.Option(help="Best trials that run again with new seeds, which decide; 0 for none."),
-    ] = 10,
+    ] = SEARCH_FINALISTS,
     concurrent_trials: Annotated[
         int,
         typer.Option(
             help="Trials proposed together: more of them use more workers, and each knows the"
             " results of fewer others."
         ),
-    ] = 4,
+    ] = CONCURRENT_TRIALS,
     timeout: Annotated[
         float | None,
         typer.Option(help="Seconds for all trials; the finalists get the last 30 % of them."),
@@ -93,7 +101,7 @@ def search(
     processes can share a search, and optuna-dashboard shows it. Test scores play no part in the
     choice, and are shown only for the best settings and for no augmentation.
     """
-    from gaug.choosing.limits import check_search, no_settings
+    from gaug.presets.preset import presets_beside
 
     options.check_runs(runs)
     check_workers(workers)
@@ -104,6 +112,10 @@ def search(
         check_picture(picture)
     if write_preset is not None and write_preset.suffix != ".toml":
         raise ConfigError(f"A file of presets must end in .toml, got {write_preset}.")
+    if write_preset is not None and finalists == 0:
+        raise ConfigError(
+            "A preset has settings that ran again with new seeds, got --finalists 0. Leave it out."
+        )
     source = own_files.graph_source(graph, edges, features, labels, nodes, columns, make_features)
     start = settings
     if begin_with is not None:
@@ -119,6 +131,8 @@ def search(
         threads=threads,
         device=device,
     )
+    if write_preset is not None:
+        presets_beside(write_preset, plan.method.name)
     check_search(plan.method.config, trials, trial_runs, timeout, finalists, concurrent_trials)
     from gaug.choosing.search import search_settings
     from gaug.cli.progress import run_progress
@@ -155,6 +169,11 @@ def search(
             )
         if picture is not None:
             draw_choice(result.comparison, picture, plan, graphs, taken=result.best)
+        if write_preset is not None and not result.best.confirmed:
+            raise TrainingError(
+                "No preset can be written: the best settings did not run again with new seeds."
+                " Leave --timeout out, and run the command again."
+            )
         tested = []
         for chosen in (result.plan, result.comparison.plain.plan):
             with run_progress(f"{loaded.name}, {chosen}", runs, quiet=quiet) as move:
@@ -215,11 +234,6 @@ def _write_preset(
 ) -> None:
     from gaug.presets.preset import Preset, write_preset
 
-    if not result.best.confirmed:
-        raise TrainingError(
-            "No preset was written: the best settings did not run again with new seeds. Leave"
-            " --finalists and --timeout out, and run the command again."
-        )
     preset = Preset.of(result, graph=graph, split=split, command=this_command(), given=given)
     with writing("preset", path):
         write_preset(preset, path)
@@ -247,7 +261,7 @@ def _as_json(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) 
 def _print(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) -> None:
     console = Console(soft_wrap=True, highlight=False)
     ranked = result.ranked()
-    failed = [trial for trial in result.trials if trial.failure]
+    failed = [*result.comparison.left_out, *result.comparison.unfinished]
     pruned = [trial for trial in result.trials if trial.pruned]
     console.print(
         f"{best['graph']}, {best['model']}, method {best['method']}: {len(result.trials)} trials,"

@@ -24,6 +24,14 @@ Settings that 'gaug search' found on validation nodes and wrote as presets, and 
 validation score is that of new runs of the best settings.
 """
 
+# What the fields of a preset are in a file.
+_KINDS: Mapping[str, tuple[Any, str]] = {
+    **dict.fromkeys(("graph", "model", "method", "split", "command"), (str, "a text")),
+    "settings": (Mapping, "a table"),
+    "validation": ((int, float), "a number"),
+    "trials": (int, "a whole number"),
+}
+
 
 @dataclass(frozen=True)
 class Preset:
@@ -95,11 +103,22 @@ def read_presets(path: Path) -> list[Preset]:
     """
     try:
         found = tomlkit.parse(path.read_text(encoding="utf-8")).unwrap()
-        return [Preset(method=found["method"], **one) for one in found["preset"]]
+        presets = [Preset(method=found["method"], **one) for one in found["preset"]]
+        for preset in presets:
+            _check_types(preset)
+        return presets
     except (OSError, TOMLKitError, KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"{path} must be a file of presets, as 'gaug search' writes them: {reason_of(error)}."
         ) from error
+
+
+def _check_types(preset: Preset) -> None:
+    """Raise a TypeError if a value is of another type than that of its field."""
+    for name, (kind, words) in _KINDS.items():
+        value = getattr(preset, name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise TypeError(f"{name} must be {words}, got {value!r}")
 
 
 def presets_of(method: str) -> list[Preset]:
@@ -134,13 +153,24 @@ def find_preset(graph: str, model: str, method: str) -> Preset:
     return preset
 
 
+def presets_beside(path: Path, method: str) -> list[Preset]:
+    """The presets in a file to which one of a method is written; none if there is no file yet.
+
+    Raises:
+        DataError: If it is not a file of presets.
+        ConfigError: If they are of another method.
+    """
+    before = read_presets(path) if path.is_file() else []
+    if before and before[0].method != method:
+        raise ConfigError(
+            f"{path} has presets of {before[0].method}, not of {method}. Give another file."
+        )
+    return before
+
+
 def write_preset(preset: Preset, path: Path) -> None:
     """Write a preset to a file of its method, in the place of one for the same graph and model."""
-    before = read_presets(path) if path.is_file() else []
-    if before and before[0].method != preset.method:
-        raise ConfigError(
-            f"{path} has presets of {before[0].method}, not of {preset.method}. Give another file."
-        )
+    before = presets_beside(path, preset.method)
     kept = {(one.graph, one.model): one for one in [*before, preset]}
     document = tomlkit.document()
     for line in _HEADING.splitlines():

@@ -192,6 +192,18 @@ class Execution:
         self.store.set_test_score(record, score)
 
 
+def comparable_records(store: Store, placed: PlacedPlan, runs: Sequence[int]) -> list[RunRecord]:
+    """Records of those runs that have all that single validation nodes are compared by.
+
+    Args:
+        store: Where runs are recorded.
+        placed: Their plan.
+        runs: Numbers of the runs.
+    """
+    found = store.find([placed.identity(run) for run in runs])
+    return [record for record in found.values() if _has_nodes(record, placed)]
+
+
 def _has_nodes(record: RunRecord, placed: PlacedPlan) -> bool:
     """Whether a record has all that single validation nodes are compared by."""
     probable = placed.task.multilabel or record.val_probabilities is not None

@@ -184,7 +184,8 @@ def chosen_table(outcomes: Sequence[Outcome]) -> list[Table]:
     rows: list[list[Field]] = []
     for outcome in outcomes:
         graph, model, row = outcome.key
-        if outcome.chosen not in ("race", "search", "preset") or not outcome.trials:
+        made = outcome.trials or "method" in outcome.facts  # a race may have had time for none
+        if outcome.chosen not in ("race", "search", "preset") or not made:
             continue
         method = outcome.facts.get("method", row)
         took = [method, *(f"{name}={value}" for name, value in outcome.settings.items())]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
 
 from gaug.drawing.picture import BLUE, GRAY, GREEN, ORANGE, RED, picture
-from gaug.drawing.table import Table
+from gaug.drawing.table import Field, Table
 from gaug.errors import TrainingError
 from gaug.graph.edges import undirected_pairs
 from gaug.graph.homophily import edge_counts
@@ -75,27 +75,8 @@ class Figure5(Study):
         ]
 
     def table(self, outcomes: Sequence[Outcome]) -> Table:
-        """One row per epoch, for some epochs."""
-        outcome, curves, original = _shown_outcome(outcomes)
-        share = original["intra_edges"] / original["edges"]
-        rows: list[list[str]] = [
-            ["original graph", f"{original['edges']:,}", f"{share:.1%}", "", "", ""]
-        ]
-        for epoch in (row for row in _ROWS if row <= len(curves["edges"])):
-            edges, share, loss, edge_loss, score = (
-                curves[name][epoch - 1]
-                for name in ("edges", "intra_share", "train_loss", "edge_loss", "val_score")
-            )
-            rows.append(
-                [
-                    str(epoch),
-                    f"{edges:,.0f}",
-                    f"{share:.1%}",
-                    f"{loss:.3f}",
-                    f"{edge_loss:.3f}",
-                    f"{score:.1f}",
-                ]
-            )
+        """One row per epoch, for some epochs; none without runs."""
+        (outcome,) = outcomes
         header = [
             "epoch",
             "edges",
@@ -111,21 +92,45 @@ class Figure5(Study):
             f"Cora, GCN, GAug-O with {settings}: the graphs sampled in joint training. Means over"
             f" {runs_text(outcomes)}; validation: micro-F1 in percent on the original graph."
         )
+        rows = _rows_of(*_shown_facts(outcome)) if outcome.facts else []
         return Table(self.title, header, rows, [note, *failures(outcomes)])
 
     def draw(self, outcomes: Sequence[Outcome], path: Path) -> None:
         """Write the picture: the edges of the sampled graphs, and losses with the score."""
-        _, curves, original = _shown_outcome(outcomes)
+        (outcome,) = outcomes
+        if not outcome.facts:
+            raise TrainingError(f"There is nothing to draw: {outcome.failure}.")
+        curves, original = _shown_facts(outcome)
         with picture(path, 1, 2, width=5.0, height=3.8) as (_, axes):
             _draw_edges(axes[0, 0], curves, original["intra_edges"] / original["edges"])
             _draw_learning(axes[0, 1], curves)
 
 
-def _shown_outcome(outcomes: Sequence[Outcome]) -> tuple[Outcome, Curves, dict[str, int]]:
-    (outcome,) = outcomes
-    if not outcome.facts:
-        raise TrainingError(f"There is nothing to draw: {outcome.failure}")
-    return outcome, outcome.facts["curves"], outcome.facts["original"]
+def _shown_facts(outcome: Outcome) -> tuple[Curves, dict[str, int]]:
+    return outcome.facts["curves"], outcome.facts["original"]
+
+
+def _rows_of(curves: Curves, original: Mapping[str, int]) -> list[list[Field]]:
+    share = original["intra_edges"] / original["edges"]
+    rows: list[list[Field]] = [
+        ["original graph", f"{original['edges']:,}", f"{share:.1%}", "", "", ""]
+    ]
+    for epoch in (row for row in _ROWS if row <= len(curves["edges"])):
+        edges, share, loss, edge_loss, score = (
+            curves[name][epoch - 1]
+            for name in ("edges", "intra_share", "train_loss", "edge_loss", "val_score")
+        )
+        rows.append(
+            [
+                str(epoch),
+                f"{edges:,.0f}",
+                f"{share:.1%}",
+                f"{loss:.3f}",
+                f"{edge_loss:.3f}",
+                f"{score:.1f}",
+            ]
+        )
+    return rows
 
 
 def mean_curves(records: Sequence[RunRecord], epochs: int) -> Curves:
@@ -136,16 +141,24 @@ def mean_curves(records: Sequence[RunRecord], epochs: int) -> Curves:
         raise TrainingError("There is nothing to draw: no run has trained all epochs.")
     return {
         name: [
-            statistics.fmean(_shown(history[epoch], name) for history in histories)
+            _mean([_shown(history[epoch], name) for history in histories])
             for epoch in range(epochs)
         ]
         for name in SHOWN
     }
 
 
-def _shown(row: dict[str, float], name: str) -> float:
+def _mean(values: Sequence[float | None]) -> float:
+    """The mean of the numbers that are known; NaN if none is."""
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else math.nan
+
+
+def _shown(row: Mapping[str, float | None], name: str) -> float | None:
+    """A number of an epoch; records have None where it was infinite or none."""
     if name == "intra_share":
-        return row["intra_edges"] / row["edges"] if row["edges"] else math.nan
+        edges, inside = row["edges"], row["intra_edges"]
+        return inside / edges if edges and inside is not None else None
     return row[name]
 
 

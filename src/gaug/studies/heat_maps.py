@@ -106,7 +106,8 @@ class HeatMaps(Study):
             for axis, name in zip(axes.flat, names, strict=False):
                 means = mean_scores([one for one in outcomes if one.key[0] == name])
                 image = _draw_map(axis, means)
-                canvas.colorbar(image, ax=axis, label="test micro-F1, %")
+                if image is not None:
+                    canvas.colorbar(image, ax=axis, label="test micro-F1, %")
                 axis.set_title(self.panel_title(name))
             for axis in axes[-1]:
                 axis.set_xlabel("added, % of the edges")
@@ -124,10 +125,16 @@ def mean_scores(outcomes: Sequence[Outcome]) -> dict[tuple[float, float], float]
     }
 
 
-def _draw_map(axis: Axes, means: Mapping[tuple[float, float], float]) -> AxesImage:
+def _draw_map(axis: Axes, means: Mapping[tuple[float, float], float]) -> AxesImage | None:
+    """Draw a map, and return its image; None if no field has runs."""
     additions = sorted({added for added, _ in means})
     removals = sorted({removed for _, removed in means})
     values = np.array([[means.get((a, r), math.nan) for a in additions] for r in removals])
+    if not np.isfinite(values).any():
+        axis.text(0.5, 0.5, "no runs", ha="center", va="center", transform=axis.transAxes)
+        axis.set_xticks([])
+        axis.set_yticks([])
+        return None
     plain = means.get((0.0, 0.0), math.nan)
     center = plain if math.isfinite(plain) else float(np.nanmean(values))
     worst = min(float(np.nanmin(values)), center - _REACH)

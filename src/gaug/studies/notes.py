@@ -148,7 +148,7 @@ def settings_tables(
 
 
 _SOURCES = {
-    "search": "Of so many: chosen by the mean validation score of a few runs each.",
+    "search": "Of so many: chosen on validation nodes by a few runs each.",
     "preset": "Preset: found by 'gaug search' on validation nodes among so many, the best ones run"
     " again before one was chosen.",
     "published": "Published: by the paper's authors, who chose them by test score.",

@@ -1,7 +1,9 @@
 """Choosers with a limit of time: a race of all methods, and a search for settings.
 
 What they choose depends on the time that they had. So the outcome itself is recorded, and a study
-that is interrupted and started again has the same outcome.
+that is interrupted after it and started again has the same outcome. A race that was interrupted
+starts over. A search that was interrupted keeps its trials and has its whole time anew, so it may
+try more than one that was not.
 """
 
 from __future__ import annotations
@@ -59,8 +61,7 @@ class Race(Chooser):
                 store=store,
                 on_progress=on_share,
             )
-        shown = found.chosen if found.helps else found.best
-        return chosen_of(found.chosen, _verdict(found, shown), len(found.trials))
+        return chosen_of(found.chosen, _verdict(found, found.shown), len(found.tried))
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Search(Chooser):
         if not found:
             assert failure is not None, "each method has a result or an error"
             raise failure
-        best = max(found, key=lambda one: (one.best.confirmed, _points(one)))
+        best = max(found, key=lambda one: (one.best.confirmed, *one.comparison.rank(one.best)))
         verdict = _verdict(best.comparison, best.best)
         return chosen_of(best.best, verdict, sum(len(one.trials) for one in found))
 
@@ -159,13 +160,6 @@ def chosen_of(trial: Trial, verdict: Mapping[str, Any], trials: int) -> Chosen:
         if name == "predictor" or value != plain[name]
     }
     return Chosen(changed, trials, config.name, {"method": config.name, **verdict})
-
-
-def _points(result: SearchResult) -> float:
-    """Points of the best settings above no augmentation on the validation nodes."""
-    gain = result.comparison.gain_of(result.best)
-    assert gain is not None, "with a store, the scores of all nodes are known"
-    return gain.points
 
 
 def _verdict(comparison: Comparison, shown: Trial) -> dict[str, Any]:
