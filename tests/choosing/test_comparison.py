@@ -36,6 +36,15 @@ def compared(*scores: tuple[Candidate, tuple[float, ...]]) -> Comparison:
     return Comparison(plain, [*others, left_out])
 
 
+def test_a_single_run_is_sure_of_nothing_and_says_so():
+    found = compared((NONE, (80.0,)), (DROPEDGE, (90.0,)))
+    assert not found.helps
+    assert found.gain == pytest.approx(10.0)
+    assert found.to_dict()["confidence"] is None
+    assert "A single run is too little to be sure of it." in found.verdict()
+    assert "% sure" not in found.verdict()
+
+
 def test_the_best_is_chosen_if_it_is_surely_above():
     found = compared((NONE, (80.0, 80.2)), (DROPEDGE, (82.0, 82.0)), (FEATURES, (90.0, 90.4)))
     assert (found.chosen.name, found.helps) == (str(FEATURES), True)

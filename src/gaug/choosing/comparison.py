@@ -186,11 +186,16 @@ class Comparison:
             return gain.points
         return trial.mean - self.plain.mean if self._is_comparable(trial) else -math.inf
 
-    def _is_sure(self, trial: Trial) -> bool:
+    def confidence_in(self, trial: Trial) -> float | None:
+        """How sure it is that a trial gains; None without enough runs to say."""
         gain, plain, own = self.gain_of(trial), self.plain.outcomes, trial.outcomes
         if gain is None or plain is None or own is None:
-            return False
-        return gain.confidence >= SURE and len(own.shared(plain)) >= _LEAST_RUNS
+            return None
+        return gain.confidence if len(own.shared(plain)) >= _LEAST_RUNS else None
+
+    def _is_sure(self, trial: Trial) -> bool:
+        confidence = self.confidence_in(trial)
+        return confidence is not None and confidence >= SURE
 
     def verdict(self) -> str:
         """Whether anything helps, and how sure that is, in a sentence or two."""
@@ -204,15 +209,19 @@ class Comparison:
         points = f"{self._ahead(shown):.1f} points above no augmentation on the validation nodes"
         if gain is None:
             return f"The best is {shown}: {points}."
+        points = f"{points}, give or take {gain.error:.1f}"
+        confidence = self.confidence_in(shown)
+        if confidence is None:
+            return f"The best is {shown}: {points}. A single run is too little to be sure of it."
         fresh = shown.confirmed and self._fresh_nodes
         beside = len(self.finalists if fresh else self.tried)
         kind = "finalists" if fresh else "tried"
         others = f", with {beside} {kind}" if beside > 1 else ""
         by = ", by how probable the right classes become" if self._by_probability else ""
-        sure = f"{percent(gain.confidence)} sure{others}"
-        real = f"{_in_words(gain.confidence)} a real gain{by} ({sure})"
+        sure = f"{percent(confidence)} sure{others}"
+        real = f"{_in_words(confidence)} a real gain{by} ({sure})"
         end = "" if self.helps else f"; less than {SURE:.0%} may be chance"
-        return f"The best is {shown}: {points}, give or take {gain.error:.1f}. That is {real}{end}."
+        return f"The best is {shown}: {points}. That is {real}{end}."
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON."""
@@ -222,7 +231,7 @@ class Comparison:
             "helps": self.helps,
             "gain": self.gain,
             "error": None if shown is None else shown.error,
-            "confidence": None if shown is None else shown.confidence,
+            "confidence": self.confidence_in(self.shown),
             "verdict": self.verdict(),
             "drawn_nodes": self.drawn_nodes,
             "trials": [self._trial_dict(trial) for trial in [self.plain, *self.others]],

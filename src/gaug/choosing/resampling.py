@@ -76,7 +76,8 @@ class Resampling:
         if val < FEW:
             return cls(split, labels, seed)
         if max(FEW, SHARE * val) <= train and val < MANY:
-            return cls(split, labels, seed, first=final, fresh=_train_as_many(split, labels))
+            drawn = cls(split, labels, seed, first=final)
+            return dataclasses.replace(drawn, fresh=drawn._train_as_many())
         return None
 
     @functools.cached_property
@@ -119,18 +120,14 @@ class Resampling:
         name = f"{self.split.name}{RESAMPLED}"
         return Split(name, self.nodes[~inside], self.nodes[inside], self.split.test)
 
+    def _train_as_many(self) -> bool:
+        """Whether of each class at least as many nodes train as validate."""
+        val = self.split.val
+        return all(2 * int(torch.isin(group, val).sum()) <= len(group) for group in self._groups())
+
     def _groups(self) -> list[Tensor]:
         """The nodes of each class; with several labels per node, all nodes."""
         if self.labels.dim() == 2:
             return [self.nodes]
         classes = self.labels[self.nodes]
         return [self.nodes[classes == number] for number in torch.unique(classes)]
-
-
-def _train_as_many(split: Split, labels: Tensor) -> bool:
-    """Whether of each class at least as many nodes train as validate."""
-    if labels.dim() == 2:
-        return split.val.numel() <= split.train.numel()
-    classes = int(labels.max()) + 1
-    train, val = (labels[part].bincount(minlength=classes) for part in (split.train, split.val))
-    return bool((val <= train).all())

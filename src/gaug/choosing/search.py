@@ -116,9 +116,9 @@ def search(
     """Tune the settings of a method on validation nodes, by score and probability.
 
     The first trial uses the given settings; Optuna proposes the others. They are ranked by the mean
-    of the score and of how probable the right classes are (`gaug.choosing.run_scores`). Labels of test nodes are
-    not used. With a store, runs and the study are saved: an interrupted search can be resumed, and
-    several processes can share it.
+    of the score and of how probable the right classes are (`gaug.choosing.run_scores`). Labels of
+    test nodes are not used. With a store, runs and the study are saved: an interrupted search can
+    be resumed, and several processes can share it.
 
     Args:
         graph: A `Data`, an opened graph, or anything that `gaug.open_graph` takes.

@@ -250,7 +250,7 @@ def _as_json(result: SearchResult, best: dict[str, Any], plain: dict[str, Any]) 
         "verdict": comparison.verdict(),
         "gain": result.best.mean - comparison.plain.mean if gain is None else gain.points,
         "error": None if gain is None else gain.error,
-        "confidence": None if gain is None else gain.confidence,
+        "confidence": result.comparison.confidence_in(result.best),
         "none_val_scores": list(comparison.plain.scores.values),
         "importances": result.importances,
         "study": result.study,

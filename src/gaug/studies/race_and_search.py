@@ -169,6 +169,6 @@ def _verdict(comparison: Comparison, shown: Trial) -> dict[str, Any]:
         "best": shown.name,
         "gain": None if gain is None else gain.points,
         "error": None if gain is None else gain.error,
-        "confidence": None if gain is None else gain.confidence,
+        "confidence": comparison.confidence_in(shown),
         "new_seeds": shown.confirmed,
     }
