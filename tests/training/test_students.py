@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from gaug import (
     Stack,
     load,
 )
+from gaug.choosing.candidates import GAUG_O
 from gaug.data.catalog.loading import load_graph
 from gaug.data.splits import make_split
 from gaug.data.synthetic import SyntheticConfig, planted_graph
@@ -32,9 +33,12 @@ from gaug.methods.method import Method
 from gaug.models.base import GNN, Features
 from gaug.models.config import GCNConfig, ModuleConfig
 from gaug.models.spec import ModelSpec
+from gaug.runs.estimated_seconds import estimated_seconds
 from gaug.runs.graphs import Graphs
+from gaug.runs.memory import plan_memory
 from gaug.runs.plan import Plan
 from gaug.seeding import seeded
+from gaug.training import step_loss
 from gaug.training.batch import Batch
 from gaug.training.checkpoint import Checkpoint
 from gaug.training.config import TrainingConfig
@@ -42,6 +46,8 @@ from gaug.training.hooks import AugmentedRun, Round, Visible
 from gaug.training.loop import RunResult, train_run
 from gaug.training.progress import Progress
 from gaug.training.run import PreparedRuns
+from gaug.training.stage import Stage
+from gaug.training.steps import Steps
 from gaug.training.students import distillation_loss
 from gaug.training.task import Task
 
@@ -55,6 +61,7 @@ METHODS: list[Method[Any, Any]] = [
     BGCN(graphs=2, dropout_samples=2),
     GAugM(predictor="ra"),
     GAugM(predictor="ra", rounds=2),
+    GAugM(predictor="ra", inference="original"),
     GAugO(**_SHORT),
     Stack(GAugM(predictor="ra"), DropEdge()),
     Stack(AdaEdge(rounds=1, add_confidence=0.34, remove_confidence=0.34), GAugO(**_SHORT)),
@@ -179,20 +186,36 @@ def test_a_student_minimizes_the_loss_of_the_labels_and_the_distance(weight: flo
     assert (expected - teacher).abs().max() > 1e-3
 
 
+@pytest.fixture
+def teachers(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
+    """What students learned from, each once."""
+    found: list[Tensor] = []
+
+    def noting(passes: Any, teacher: Tensor, multilabel: bool) -> Tensor:
+        if not any(teacher is one for one in found):
+            found.append(teacher)
+        return distillation_loss(passes, teacher, multilabel)
+
+    monkeypatch.setattr(step_loss, "distillation_loss", noting)
+    return found
+
+
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 def test_the_teacher_is_the_run_without_students_and_the_last_student_counts(
-    task: Task, method: Method[Any, Any]
+    task: Task, method: Method[Any, Any], teachers: list[Tensor]
 ) -> None:
     alone = trained(task, method)
     both = trained(task, method, students=2)
     first, second = both.rounds[-2:]
-    assert first.round.teacher is not None
-    assert second.round.teacher is not None
-    assert torch.equal(first.round.teacher, alone.probabilities)
-    assert torch.equal(second.round.teacher, first.predict(first.round.adjacency))
+    assert [result.round.student for result in both.rounds].count(True) == 2
+    assert len(teachers) == 2
+    assert torch.equal(teachers[0], alone.probabilities)
+    assert torch.equal(teachers[1], first.predict(first.round.adjacency))
     assert torch.equal(both.probabilities, second.predict(second.round.adjacency))
     assert not torch.equal(both.probabilities, alone.probabilities)
     assert both.epochs == alone.epochs + 2 * _EPOCHS
+    runs = prepared(task, method, students=2)
+    assert runs.max_epochs == prepared(task, method).max_epochs + 2 * _EPOCHS
     assert both.best_epoch == second.best_epoch
     assert both.warning == alone.warning
 
@@ -207,14 +230,16 @@ def test_a_run_goes_on_within_a_round_of_a_student(
     for before in (15, 4):  # epochs before the end, in the first student and in the second
 
         def interrupt(now: Progress, before: int = before) -> None:
-            if now.epochs > runs.max_epochs - before and now.epochs < runs.max_epochs:
+            if now.epochs > runs.max_epochs - before:
+                assert "student, epoch" in now.note
                 raise KeyboardInterrupt
 
-        with contextlib.suppress(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
             runs.train(0, on_progress=interrupt, checkpoint=Checkpoint(file, "run", seconds=0))
     resumed = runs.train(0, checkpoint=Checkpoint(file, "run", seconds=0))
+    assert resumed.earlier_seconds > 0
     assert torch.equal(resumed.probabilities, whole.probabilities)
-    assert resumed.epochs == whole.epochs
+    assert (resumed.epochs, resumed.warning) == (whole.epochs, whole.warning)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=repr)
@@ -282,15 +307,137 @@ def test_a_student_trains_and_predicts_on_the_graphs_of_the_best_round(task: Tas
     assert original[-1].round.adjacency is task.adjacency
 
 
-def test_several_labels_per_node_and_consistency_go_with_students(task: Task) -> None:
-    labeled = several_labels(task)
-    plain = trained(labeled, NoAugmentation())
-    taught = trained(labeled, NoAugmentation(), students=1, consistency_passes=2)
-    assert torch.equal(
-        taught.rounds[0].round.adjacency.pairs, plain.rounds[0].round.adjacency.pairs
-    )
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_the_distance_of_a_step_is_that_of_the_nodes_of_its_batch(
+    task: Task, multilabel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each batch has other nodes, so rows of the wrong ones would be noticed."""
+    task = several_labels(task) if multilabel else task
+    alone = trained(task, NoAugmentation(), batch_size=5).probabilities
+    batches: list[Tensor] = []
+    rows: list[Tensor] = []
+
+    def noting(passes: Any, teacher: Tensor, several: bool) -> Tensor:
+        assert several == multilabel
+        rows.append(teacher)
+        return distillation_loss(passes, teacher, several)
+
+    take = Steps.take
+
+    def taken(self: Steps, run: Any, stage: Stage, model: Any, batch: Batch, *rest: Any) -> Any:
+        if stage.teacher is not None:
+            assert batch.nodes is not None
+            batches.append(batch.nodes)
+        return take(self, run, stage, model, batch, *rest)
+
+    monkeypatch.setattr(step_loss, "distillation_loss", noting)
+    monkeypatch.setattr(Steps, "take", taken)
+    trained(task, NoAugmentation(), batch_size=5, students=1)
+    assert len(rows) == len(batches) > _EPOCHS
+    assert len({tuple(nodes.tolist()) for nodes in batches}) > _EPOCHS
+    for nodes, teacher in zip(batches, rows, strict=True):
+        assert torch.equal(teacher, alone[nodes])
+
+
+class Breaking(Slope):
+    """Its scores are no numbers from a step of training on, counted over all models."""
+
+    steps = 0
+
+    def __init__(self, in_features: int, num_classes: int, breaks_at: int) -> None:
+        super().__init__(in_features, num_classes)
+        self.breaks_at = breaks_at
+
+    def classify(self, h: Features, adjacency: Adjacency) -> Tensor:
+        scores = super().classify(h, adjacency)
+        if not self.training:
+            return scores
+        type(self).steps += 1
+        return scores * torch.nan if type(self).steps >= self.breaks_at else scores
+
+
+@pytest.mark.parametrize("selection", ["validation", "last"])
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_student_that_breaks_leaves_what_its_teacher_predicts(selection: str, step: int) -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=60, num_classes=3, num_features=8))
+    data.x = data.x.to_dense() if data.x.layout != torch.strided else data.x
+    task = Task.of(make_split(data, "stratified").apply(data))
+    results = []
+    for breaks_at in (10**9, _EPOCHS + step):
+        Breaking.steps = 0
+        config = TrainingConfig(
+            epochs=_EPOCHS, selection=selection, students=0 if breaks_at == 10**9 else 2
+        )
+        build = functools.partial(Breaking, task.in_features, task.num_classes, breaks_at)
+        results.append(train_run(task, build, NoAugmentation(), ModuleConfig(0.05, 0.0), config, 7))
+    alone, broken = results
+    assert torch.equal(broken.probabilities, alone.probabilities)
+    assert broken.test_score == alone.test_score
+    assert len(broken.rounds) == 1
+    assert broken.warning is not None
+    assert f"epoch {step} of a student" in broken.warning
+    assert "kept what its teacher predicts" in broken.warning
+
+
+def test_a_teacher_that_breaks_has_no_student() -> None:
+    data = planted_graph(SyntheticConfig(num_nodes=60, num_classes=3, num_features=8))
+    data.x = data.x.to_dense() if data.x.layout != torch.strided else data.x
+    task = Task.of(make_split(data, "stratified").apply(data))
+    Breaking.steps = 0
+    build = functools.partial(Breaking, task.in_features, task.num_classes, 5)
+    config = TrainingConfig(epochs=_EPOCHS, students=2)
+    result = train_run(task, build, NoAugmentation(), ModuleConfig(0.05, 0.0), config, 7)
+    assert len(result.rounds) == 1
+    assert result.warning is not None
+    assert "and trained no student" in result.warning
+
+
+def test_a_sum_of_probabilities_a_little_above_1_is_one(task: Task) -> None:
+    class Rounded(NoAugmentation):
+        def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+            class Run(AugmentedRun):
+                def combine(self, results: Any) -> Tensor:
+                    return torch.full((120, 3), 1.0 + 1e-6)
+
+            return Run(visible, generator)
+
+    taught = trained(several_labels(task), Rounded(), students=1, consistency_passes=2)
+    assert taught.warning is None
     assert bool(torch.isfinite(taught.probabilities).all())
-    assert taught.probabilities.shape == plain.probabilities.shape
+
+
+def test_a_stack_asks_its_second_part_for_the_graphs_of_a_student(task: Task) -> None:
+    class Elsewhere(DropEdge):
+        def start(self, visible: Visible, generator: torch.Generator) -> AugmentedRun:
+            run = super().start(visible, generator)
+            run.graphs_of_student = lambda results: Round(ring, student=True)  # type: ignore[method-assign]
+            return run
+
+    ring = Adjacency.of_pairs(torch.stack([torch.arange(119), torch.arange(1, 120)]), 120)
+    alone = trained(task, Elsewhere(), students=1).rounds[-1].round
+    assert alone.adjacency is ring
+    changing = GAugM(predictor="ra", inference="original")
+    stacked = trained(task, Stack(changing, Elsewhere()), students=1).rounds[-1].round
+    assert stacked.adjacency is task.adjacency  # predictions are where the first part makes them
+    assert stacked.trained_on is ring
+
+
+def test_students_take_more_memory_and_the_time_of_a_plain_run_each() -> None:
+    def needed(students: int) -> int:
+        plan = Plan.of("karate", settings=[f"students={students}"])
+        return plan_memory(Graphs().place(plan)).run
+
+    assert needed(0) < needed(1) == needed(2)
+    slow = Plan.of("karate", method="gaug-o", settings=[])
+    plain = estimated_seconds(slow.with_method("none"))
+    for students in (1, 2):
+        taught = slow.with_settings([f"students={students}"])
+        assert estimated_seconds(taught) == pytest.approx(
+            estimated_seconds(slow) + students * plain
+        )
+    training = TrainingConfig(epochs=50, students=2)
+    bound = GAUG_O.least_seconds(100, training, 0.1)
+    assert bound == pytest.approx(GAUG_O.least_seconds(100, TrainingConfig(epochs=50), 0.1) + 10)
 
 
 def test_a_batch_that_holds_the_whole_graph_is_full_batch_training(task: Task) -> None:

@@ -68,6 +68,7 @@ class Candidate:
         pairs = num_nodes * (num_nodes - 1) / 2
         passes = _passes(self.config, num_nodes, training)
         epochs = _epochs(self.config, num_nodes, training)
+        epochs += training.students * _joint_epochs(training)
         fitting = 0 if num_nodes <= EXACT_UP_TO else _fitting_epochs(self.config)
         return (
             passes * pairs / _PAIRS_PER_SECOND

@@ -117,7 +117,7 @@ class _Race:
         first = dataclasses.replace(self.plan, training=self.look)
         self.plain = self.runner.run_one(dataclasses.replace(self.plain, plan=first), runs=[0])
         self.plain = dataclasses.replace(self.plain, plan=NONE.trial(self.plan).plan)
-        self._epoch_seconds = self.plain.seconds / self.look.epochs
+        self._epoch_seconds = self.plain.seconds / self.look.max_epochs(self.look.epochs)
         self._look(candidates, (0.0, _LOOKS))
         self._look(self._around_leaders(), (_LOOKS, _VARIANTS))
         self._look(self._upon_leaders(), (_VARIANTS, _STACKS))

@@ -35,6 +35,7 @@ _HEAD_OF_ENTRY = 60
 _PASSING_COPIES = 1.3  # gradients and products under way
 _KEPT_COPIES = 3.0  # per layer, for the backward pass
 _KEPT_COPIES_JKNET = 4.6
+_TAUGHT_COPIES = 8.0  # of the class scores, for the distance of a student from its teacher
 _LOGIT_COPIES = 3.0  # of the class scores, likewise, and of the class probabilities
 # Blocks below 32 MB are not given back to the system, and leave gaps; larger ones do not.
 _GAPS, _MOST_GAPS = 0.6, 300_000_000
@@ -186,6 +187,9 @@ def _plain_run(size: GraphSize, model: ModelSpec) -> int:
     copies *= layers * size.passes
     hidden = 4 * width * (_PASSING_COPIES + copies) * size.nodes_in_step
     hidden += 4 * size.classes * _LOGIT_COPIES * (size.passes * size.nodes_in_step + size.nodes)
+    if size.taught:
+        learned = _TAUGHT_COPIES * size.passes * size.nodes_in_step + size.nodes
+        hidden += 4 * size.classes * learned
     hidden += min(_GAPS * hidden, _MOST_GAPS)
     heads = config.heads * layers + 1 if isinstance(config, GATConfig) else 0
     step = hidden + _HEAD_OF_ENTRY * heads * size.entries_in_step * size.passes

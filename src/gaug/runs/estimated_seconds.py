@@ -23,5 +23,6 @@ def estimated_seconds(plan: Plan) -> float:
     """A rough estimate of the time of a run, to order runs and show the remaining time."""
     entry = CATALOG.get(getattr(plan.graph, "name", ""))
     num_edges = entry.size[1] if entry is not None and entry.size else _EDGES_OF_UNKNOWN_GRAPH
-    times = _TIMES_PLAIN.get(plan.model.name, 1.0) * _TIMES_PLAIN.get(plan.method.name, 1.0)
+    times = _TIMES_PLAIN.get(plan.method.name, 1.0) + plan.training.students
+    times *= _TIMES_PLAIN.get(plan.model.name, 1.0)
     return times * (_SECONDS + _SECONDS_PER_EDGE * num_edges) * plan.training.epochs / 200

@@ -30,7 +30,9 @@ class Flaw:
                 f"The {run.own_model}'s loss became {extra} in epoch {epoch} of its pretraining",
                 f"Try a lower {run.rate_setting}.",
             )
-        where = f"epoch {epoch}{' of pretraining' if current.pretraining else ''}"
+        kind = " of pretraining" if current.pretraining else ""
+        kind = " of a student" if current.student else kind
+        where = f"epoch {epoch}{kind}"
         parts = f"classification {loss:g}" + (f", method {extra:g}" if extra != 0 else "")
         rates = [] if math.isfinite(extra) else [run.rate_setting]
         if math.isfinite(extra) or not math.isfinite(loss):

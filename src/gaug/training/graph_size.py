@@ -35,6 +35,7 @@ class GraphSize:
         hops: Hops around its training nodes that a step holds.
         classes: Number of classes.
         passes: Passes over its nodes that a step holds.
+        taught: Whether students learn from a teacher.
     """
 
     nodes: int
@@ -46,6 +47,7 @@ class GraphSize:
     hops: int = 0
     classes: int = 0
     passes: int = 1
+    taught: bool = False
 
     @classmethod
     def of(cls, features: Features, pairs: int, classes: int = 0) -> GraphSize:
@@ -66,7 +68,8 @@ class GraphSize:
             training: Settings of training.
         """
         whole = cls.of(task.features, task.adjacency.num_pairs, task.num_classes)
-        size = dataclasses.replace(whole, passes=max(1, training.consistency_passes))
+        passes = max(1, training.consistency_passes)
+        size = dataclasses.replace(whole, passes=passes, taught=training.students > 0)
         if not isinstance(training.batch_size, int):
             return size
         with torch.random.fork_rng(devices=[]):

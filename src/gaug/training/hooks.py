@@ -83,8 +83,7 @@ class Round:
         preliminary: Whether it only prepares others, so that it cannot be the best round.
         anew: Whether the method alone trains again what it trained in the round before, which
             progress then no longer counts.
-        teacher: Class probabilities of every node from which a student learns; None if it is no
-            round of a student. The loop fills them in.  [N, C]
+        student: Whether a student learns in it from the run before, without the method.
     """
 
     adjacency: Adjacency
@@ -96,7 +95,7 @@ class Round:
     method_alone: bool = False
     preliminary: bool = False
     anew: bool = False
-    teacher: Tensor | None = None
+    student: bool = False
 
 
 class Predict(Protocol):
@@ -214,7 +213,7 @@ class AugmentedRun:
     def graphs_of_student(self, results: Sequence[RoundResult]) -> Round:
         """A round on the graphs that a student trains and predicts on: those of the best round."""
         best = best_round(results).round
-        return Round(best.adjacency, best.trained_on)
+        return Round(best.adjacency, best.trained_on, student=True)
 
 
 def best_round(results: Sequence[RoundResult]) -> RoundResult:
@@ -222,7 +221,7 @@ def best_round(results: Sequence[RoundResult]) -> RoundResult:
 
     Pretraining does not count, and preliminary rounds only if there is no other.
     """
-    students = [result for result in results if result.round.teacher is not None]
+    students = [result for result in results if result.round.student]
     if students:
         return students[-1]
     trained = [result for result in results if not result.round.pretraining]

@@ -112,13 +112,7 @@ def train_run(
         )
 
     def finish(trainer: Trainer) -> RunResult:
-        with torch.no_grad():
-            # Also where a student predicts: the method may have to say something, and restores its
-            # own side.
-            probabilities = trainer.run.combine(trainer.of_method)
-            student = best_round(trainer.results)
-            if student.round.teacher is not None:
-                probabilities = student.predict(student.round.adjacency)
+        probabilities = trainer.probabilities()
         blind = isinstance(trainer.model, GNN) and not trainer.model.uses_edges
         if blind and method.config.name != "none":
             # Whatever the method itself has to say of the edges, this is why.

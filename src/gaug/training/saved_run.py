@@ -44,6 +44,7 @@ def pack(trainer: Trainer, stage: Stage) -> dict[str, Any] | None:
         "number": stage.number,
         "done": stage.done,
         "interval": stage.interval,
+        "teacher": stage.teacher,
         "best": [best.score, best.loss, best.epoch, best.state],
         "model": None if trainer.model is None else trainer.model.state_dict(),
         "optimizer": None if stage.optimizer is None else stage.optimizer.state_dict(),
@@ -67,7 +68,7 @@ def unpack(trainer: Trainer, state: dict[str, Any]) -> Stage:
         weights = {name: value.to(device) for name, value in saved["weights"].items()}
         trainer.results.append(
             trainer.result_of(
-                _unpacked_round(saved["round"], graphs, device),
+                _unpacked_round(saved["round"], graphs),
                 saved["val_score"],
                 saved["val_loss"],
                 weights,
@@ -77,7 +78,7 @@ def unpack(trainer: Trainer, state: dict[str, Any]) -> Stage:
     trainer.history = state["history"]
     trainer.epochs, trainer.own_epochs = state["epochs"], state["own_epochs"]
     trainer.earlier_seconds = state["seconds"]
-    current, number = _unpacked_round(state["round"], graphs, device), state["number"]
+    current, number = _unpacked_round(state["round"], graphs), state["number"]
     trainer.rounds = number + 1
     optimizer = None
     if state["optimizer"] is not None:
@@ -89,7 +90,17 @@ def unpack(trainer: Trainer, state: dict[str, Any]) -> Stage:
     trainer.run.warning = state["run_warning"]
     batches = trainer.new_batches(current, number)
     _set_random_state(trainer, state["random"])  # last: building a model draws numbers
-    return Stage(current, number, batches, optimizer, best, state["done"], state["interval"])
+    teacher = state.get("teacher")
+    return Stage(
+        current,
+        number,
+        batches,
+        optimizer,
+        best,
+        state["done"],
+        state["interval"],
+        None if teacher is None else teacher.to(device),
+    )
 
 
 class _SavedGraphs:
@@ -127,23 +138,21 @@ def _packed_round(one: Round, graphs: _SavedGraphs) -> dict[str, Any]:
         **{name: getattr(one, name) for name in _PLAIN},
         "adjacency": graphs.reference(one.adjacency),
         "trained_on": None if one.trained_on is None else graphs.reference(one.trained_on),
-        "teacher": one.teacher,
     }
 
 
-def _unpacked_round(
-    saved: dict[str, Any], graphs: dict[str | int, Adjacency], device: torch.device
-) -> Round:
-    teacher = saved.get("teacher")
+def _unpacked_round(saved: dict[str, Any], graphs: dict[str | int, Adjacency]) -> Round:
     return Round(
         graphs[saved["adjacency"]],
         None if saved["trained_on"] is None else graphs[saved["trained_on"]],
-        teacher=None if teacher is None else teacher.to(device),
         **{name: saved[name] for name in _PLAIN if name in saved},
     )
 
 
-_PLAIN = ("epochs", "keep_weights", "pretraining", "keep_best", "method_alone", "preliminary")
+_PLAIN = (
+    *("epochs", "keep_weights", "pretraining", "keep_best", "method_alone", "preliminary"),
+    "student",
+)
 
 
 def _random_state(trainer: Trainer) -> dict[str, Tensor | None]:

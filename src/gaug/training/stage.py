@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import torch
+from torch import Tensor
 
 from gaug.training.batches import MiniBatches, WholeGraph
 from gaug.training.best_epoch import BestEpoch
@@ -23,6 +24,7 @@ class Stage:
         best: The best epoch so far.
         done: Epochs done.
         interval: Epochs from one validation to the next; 0 if not known yet.
+        teacher: Class probabilities from which a student learns; None if it is no student.  [N, C]
     """
 
     round: Round
@@ -32,6 +34,7 @@ class Stage:
     best: BestEpoch = field(default_factory=BestEpoch)
     done: int = 0
     interval: int = 0
+    teacher: Tensor | None = None
 
     @property
     def epochs(self) -> int:

@@ -70,7 +70,7 @@ class Steps:
             for _ in range(max(1, self._config.consistency_passes)):
                 adjacency = _training_graph(run, stage, batch, epoch)
                 passes.append(apply_model(model, batch.features, adjacency))
-            teacher = stage.round.teacher
+            teacher = stage.teacher
             if teacher is not None and batch.nodes is not None:
                 teacher = teacher[batch.nodes]
             done = epoch / stage.epochs

@@ -112,7 +112,13 @@ class Trainer:
     @property
     def of_method(self) -> list[RoundResult]:
         """The rounds of the method, without those of students."""
-        return [result for result in self.results if result.round.teacher is None]
+        return [result for result in self.results if not result.round.student]
+
+    @torch.no_grad()
+    def probabilities(self) -> Tensor:
+        """What the rounds so far predict: the last student, or else the method.  [N, C]"""
+        last = self.results[-1]
+        return last.predict(last.round.adjacency) if last.round.student else self._combined()
 
     def new_optimizer(self) -> torch.optim.Optimizer:
         """The optimizer of a round."""
@@ -172,30 +178,30 @@ class Trainer:
 
     def _following(self, result: RoundResult) -> Round | None:
         """The next round: those of the method, then those of students."""
-        following = self.run.next_round(result) if result.round.teacher is None else None
+        following = None if result.round.student else self.run.next_round(result)
         students = len(self.results) - len(self.of_method)
         if following is not None or students == self.config.students:
             return following
-        teacher = self.ranks.of_first(self._taught)
-        return dataclasses.replace(self.run.graphs_of_student(self.of_method), teacher=teacher)
+        return self.run.graphs_of_student(self.of_method)
 
-    @torch.no_grad()
-    def _taught(self) -> Tensor:
-        """What the next student learns from: the predictions of all rounds so far.  [N, C]"""
-        last = self.results[-1]
-        if last.round.teacher is None:
-            return self.run.combine(self.results)
-        return last.predict(last.round.adjacency)
+    def _combined(self) -> Tensor:
+        return self.run.combine(self.results)
+
+    def _teacher(self) -> Tensor:
+        """What the next student learns from; sums of a method may be a little above 1.  [N, C]"""
+        found = self.ranks.of_first(lambda: self.probabilities().clamp(0, 1).cpu())
+        return found.to(self.task.labels.device)
 
     def _taking_part(self, current: Round) -> AugmentedRun:
         """The method's side of a round; students do without."""
-        return self.run if current.teacher is None else self._without_method
+        return self._without_method if current.student else self.run
 
     def _begun(self, current: Round | None) -> Stage | None:
         if current is None:
             return None
         if current.epochs is None:
             current = dataclasses.replace(current, epochs=self.config.epochs)
+        teacher = self._teacher() if current.student else None
         optimizer = None
         if not current.method_alone:
             if self.model is None or not current.keep_weights:
@@ -203,7 +209,8 @@ class Trainer:
             optimizer = self.new_optimizer()
         self.ranks.take_over(self._state_tensors())
         number, self.rounds = self.rounds, self.rounds + 1
-        return Stage(current, number, self.new_batches(current, number), optimizer)
+        batches = self.new_batches(current, number)
+        return Stage(current, number, batches, optimizer, teacher=teacher)
 
     def _hops(self) -> int:
         if self.model is not None:
@@ -299,10 +306,13 @@ class Trainer:
         else:
             trained = stage.done > 0 or current.keep_weights
             state = finite_weights(model) if trained else None
+        if current.student and (flaw is not None or state is None):
+            return self._without_student(stage, flaw or Flaw.of_weights(stage.done))
         if state is None or (flaw is not None and current.pretraining):
             raise self._broken(flaw or Flaw.of_weights(stage.done))
         if flaw is not None:
             kept = "the best weights so far" if choosing else "the weights before it"
+            kept += ", and trained no student" if self.config.students else ""
             self.warning = flaw.telling(f"; kept {kept}")
         model.load_state_dict(state)
         self.epochs += stage.done
@@ -316,6 +326,12 @@ class Trainer:
             result = self.result_of(current, score, loss, state, stage.done)
         self.results.append(result)
         return result
+
+    def _without_student(self, stage: Stage, flaw: Flaw) -> RoundResult:
+        """The round before that of a student that broke, whose predictions count."""
+        self.warning = flaw.telling("; kept what its teacher predicts")
+        self.epochs += stage.done
+        return self.results[-1]
 
     def _close_alone(self, stage: Stage, flaw: Flaw | None) -> RoundResult:
         if flaw is not None:
@@ -340,7 +356,7 @@ class Trainer:
             return
         kind = f"{self.run.own_model}, " if stage.round.method_alone else ""
         kind = "pretraining, " if stage.round.pretraining else kind
-        kind = "student, " if stage.round.teacher is not None else kind
+        kind = "student, " if stage.round.student else kind
         note = f"{kind}epoch {math.ceil(epoch):,}/{stage.epochs:,}, {words}"
         if not math.isnan(score):
             note += f", validation {score:.1f}"

@@ -112,7 +112,7 @@ class _BGCNRun(AugmentedRun):
 
     def graphs_of_student(self, results: Sequence[RoundResult]) -> Round:
         """The original graph: drawn ones are for the GNNs that are averaged."""
-        return Round(self.visible.adjacency)
+        return Round(self.visible.adjacency, student=True)
 
     def state(self) -> dict[str, Any]:
         model = self.model

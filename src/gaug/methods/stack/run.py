@@ -52,13 +52,7 @@ class StackRun(AugmentedRun):
             previous = None
         assert self.second is not None
         following = self.second.next_round(previous)
-        if following is None or self._tested is None:
-            return following
-        return dataclasses.replace(
-            following,
-            adjacency=self._tested,
-            trained_on=following.trained_on or following.adjacency,
-        )
+        return None if following is None else self._on_graphs(following)
 
     def training_graph(self, current: Round, batch: Batch, epoch: int) -> Adjacency:
         """The graph of the part whose turn it is."""
@@ -92,6 +86,11 @@ class StackRun(AugmentedRun):
         warnings = [self.first.warning, None if self.second is None else self.second.warning]
         self.warning = " ".join(filter(None, warnings)) or None
         return probabilities
+
+    def graphs_of_student(self, results: Sequence[RoundResult]) -> Round:
+        """Those that the second part names, as in its rounds."""
+        own = [result for result in results if not result.round.preliminary]
+        return self._on_graphs(self._active.graphs_of_student(own))
 
     def state(self) -> dict[str, Any] | None:
         """The states of both parts; None if one of them cannot be saved."""
@@ -135,6 +134,13 @@ class StackRun(AugmentedRun):
             assert known is not None, "it has a graph to train on"
             return known
         return best_round(self._results).round
+
+    def _on_graphs(self, own: Round) -> Round:
+        """A round of the second part, with predictions where the first part makes them."""
+        if self._tested is None or own.adjacency is self._tested:
+            return own
+        trained_on = own.adjacency if own.trained_on is None else own.trained_on
+        return dataclasses.replace(own, adjacency=self._tested, trained_on=trained_on)
 
     def _begin(self, changed: Round) -> None:
         graph = changed.adjacency if changed.trained_on is None else changed.trained_on
