@@ -176,7 +176,8 @@ def test_where_no_batch_fits_only_the_refusal_is_told(gaug: Callable[..., Any]) 
 
 def test_drawn_graphs_that_may_not_fit_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     data = planted_graph(SyntheticConfig(num_nodes=9000, num_classes=3, num_features=16))
-    plan, graphs = Plan.of(data, method="gaug-o", settings={"alpha": 1.0}), Graphs()
+    asked = {"alpha": 1.0, "engine": "blocked"}
+    plan, graphs = Plan.of(data, method="gaug-o", settings=asked), Graphs()
     memory = plan_memory(graphs.place(plan))
     for free, told in ((memory.least + 50_000_000, True), (memory.peak + 50_000_000, False)):
         set_max_memory(held_memory() + free)
