@@ -118,7 +118,9 @@ class Trainer:
     def probabilities(self) -> Tensor:
         """What the rounds so far predict: the last student, or else the method.  [N, C]"""
         last = self.results[-1]
-        return last.predict(last.round.adjacency) if last.round.student else self._combined()
+        if last.round.student:
+            return last.predict(last.round.adjacency)
+        return self.run.combine(self.results)
 
     def new_optimizer(self) -> torch.optim.Optimizer:
         """The optimizer of a round."""
@@ -183,9 +185,6 @@ class Trainer:
         if following is not None or students == self.config.students:
             return following
         return self.run.graphs_of_student(self.of_method)
-
-    def _combined(self) -> Tensor:
-        return self.run.combine(self.results)
 
     def _teacher(self) -> Tensor:
         """What the next student learns from; sums of a method may be a little above 1.  [N, C]"""
