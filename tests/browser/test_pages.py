@@ -302,7 +302,7 @@ def test_a_wide_table_stacks_on_a_phone_and_still_sorts(show: Any, pages: dict[s
     page.click("#experiment-table >> text=test")
     assert [row[5][:4] for row in shown_rows(page)] == ["90.1", "80.1", "70.1"]
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.wait_for_function("!document.querySelector('.stacked')")
+    page.locator(".stacked").wait_for(state="detached")
 
 
 def test_on_paper_nothing_is_folded(show: Any, pages: dict[str, Path]) -> None:
