@@ -84,6 +84,7 @@ def cluster(client_port: int) -> Iterator[Any]:
         "include_dashboard": False,
     }
     # A busy machine may be slow to answer, and is not lost.
+    os.environ.setdefault("RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S", "120")
     patient = {"_system_config": {"health_check_timeout_ms": 60_000}}
     head = {**size, **patient, "ray_client_server_port": client_port}
     with warnings.catch_warnings():

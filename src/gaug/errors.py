@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 # Some libraries quote the whole input.
 _LONGEST_REASON = 200
+_TRACEBACK = "Traceback (most recent call last):"
 
 
 class GaugError(Exception):
@@ -54,7 +55,7 @@ class TrainingError(GaugError, RuntimeError):
 def reason_of(error: BaseException) -> str:
     r"""What another library says of a failure, as a part of a line: its first line, cut.
 
-    Where that only announces the next one, both.
+    Where that only announces the next one, both. Of a traceback of another process its last line.
 
     >>> reason_of(ValueError("bad magic"))
     'bad magic'
@@ -62,7 +63,9 @@ def reason_of(error: BaseException) -> str:
     'In the header: bad magic'
     """
     line, *others = str(error).splitlines() or [""]
-    if line.rstrip().endswith(":") and others:
+    if _TRACEBACK in str(error):
+        line = str(error).rstrip().splitlines()[-1].strip()
+    elif line.rstrip().endswith(":") and others:
         line = f"{line.rstrip()} {others[0].strip()}"
     line = line or type(error).__name__
     return line if len(line) <= _LONGEST_REASON else line[:_LONGEST_REASON] + "…"

@@ -67,8 +67,7 @@ def connect(address: str) -> bool:
     if named != "auto":
         _check_that_something_answers(named)
     try:
-        # Quiet, as this process has progress of its own to show.
-        ray.init(address=named, log_to_driver=False, logging_level=logging.ERROR)
+        _init(named)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         with contextlib.suppress(Exception):
             ray.shutdown()
@@ -83,8 +82,32 @@ def connect(address: str) -> bool:
                 "There is no Ray cluster on this machine. Start one with 'ray start --head', or"
                 " give the address of another: host:port or ray://host:port."
             ) from error
+        if isinstance(error, ConnectionAbortedError):
+            raise ConfigError(
+                f"The Ray cluster at {address} started no server for this machine"
+                f" ({reason_of(error)}). Try again, or look into ray_client_server.err there."
+            ) from error
         raise _no_cluster(address, reason_of(error)) from error
     return True
+
+
+def _init(address: str) -> None:
+    """Connect, and once more where what serves a caller from outside could not start.
+
+    A busy head gives up on a server that does not answer within half a minute.
+    """
+    import ray
+
+    for again in (True, False):
+        try:
+            # Quiet, as this process has progress of its own to show.
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        except ConnectionAbortedError:
+            ray.shutdown()
+            if not again:
+                raise
+        else:
+            return
 
 
 def _check_that_something_answers(address: str) -> None:
