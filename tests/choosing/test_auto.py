@@ -25,6 +25,7 @@ from gaug.choosing.auto import choose_method
 from gaug.choosing.candidates import CANDIDATES, FEATURES, GAUG_O, NONE
 from gaug.errors import ConfigError, TrainingError
 from gaug.runs.plan import Plan
+from gaug.training.config import TrainingConfig
 from gaug.training.run import PreparedRuns
 from tests.known import known
 
@@ -73,6 +74,20 @@ def test_where_features_know_better_gaug_m_is_chosen_and_fitted(noisy: Data):
     assert f"The best is {chosen}" in str(result)
     assert f"Chosen: {chosen}" in str(result)
     assert "Test micro-F1" in str(result)
+
+
+def test_a_student_is_chosen_and_fitted_and_the_graph_stays_as_it_is(
+    noisy: Data, scored: Any, monkeypatch: pytest.MonkeyPatch
+):
+    train = PreparedRuns.train
+    scored(lambda prepared, run: 60.0 + 20.0 * (prepared.training.students == 1))
+    comparison = choose_method(Plan.of(noisy, settings=["epochs=3"]), runs=2)
+    assert comparison.chosen.name == "none students=1"
+    monkeypatch.setattr(PreparedRuns, "train", train)
+    monkeypatch.setattr("gaug.choosing.auto.choose_method", lambda *_, **others: comparison)
+    result = auto(noisy, epochs=3)
+    assert result.classifier.fitted.training == TrainingConfig(epochs=3, students=1)
+    assert result.augmented is noisy
 
 
 def test_labels_of_test_nodes_make_no_difference_to_the_choice(noisy: Data):

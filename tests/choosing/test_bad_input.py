@@ -123,7 +123,8 @@ def failing(monkeypatch: pytest.MonkeyPatch, *, plain: bool) -> None:
     train = PreparedRuns.train
 
     def fail(prepared: PreparedRuns, run: int, **options: Any) -> Any:
-        if plain or prepared.method.config.name != "none":
+        added = prepared.training.students or prepared.training.consistency_passes
+        if plain or added or prepared.method.config.name != "none":
             raise TrainingError("The loss became nan.")
         return train(prepared, run, **options)
 

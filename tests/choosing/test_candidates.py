@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 from torch_geometric.data import Data
 
 from gaug.choosing.candidates import (
     CANDIDATES,
+    CONSISTENT,
     DROPEDGE,
     FEATURES,
     GAUG_O,
     NONE,
     SMOOTHED,
+    STUDENT,
     Candidate,
     built_upon,
     compares_nodes,
@@ -43,8 +47,10 @@ def cliques(two_cliques: Data) -> Data:
     "candidate", [NONE, *CANDIDATES, *variants(FEATURES), *built_upon(FEATURES)], ids=str
 )
 def test_the_settings_by_which_it_is_called_mean_the_same(candidate):
-    plan = Plan.of("karate", method=candidate.config.name, settings=candidate.changed)
+    settings = ["epochs=3", *candidate.changed]
+    plan = Plan.of("karate", method=candidate.config.name, settings=settings)
     assert plan.method == candidate.trial(PLAN).plan.method
+    assert plan.training == candidate.trial(PLAN).plan.training
     assert str(candidate) == " ".join([candidate.config.name, *candidate.changed])
 
 
@@ -108,7 +114,7 @@ def test_around_a_predictor_the_shares_of_edges_vary():
 
 
 def test_a_second_round_and_stacks_build_upon_a_changed_graph():
-    upon = built_upon(FEATURES)
+    upon = [candidate for candidate in built_upon(FEATURES) if not candidate.added]
     assert {candidate.config.name for candidate in upon} == {
         "gaug-m",
         "gaug-m+dropedge",
@@ -120,7 +126,25 @@ def test_a_second_round_and_stacks_build_upon_a_changed_graph():
         assert isinstance(first, GAugMConfig)
         assert first.predictor == "features"
         assert (first.add_fraction, first.remove_fraction) == (0.5, 0.3)
-    assert built_upon(DROPEDGE) == []
+
+
+def test_what_pays_with_few_labels_builds_upon_everything():
+    student, both = {"students": 1}, {"students": 1, "consistency_passes": 2}
+    for candidate in (FEATURES, DROPEDGE, GAUG_O):
+        upon = [one for one in built_upon(candidate) if one.added]
+        assert [one.added for one in upon] == [student, {"consistency_passes": 2}, both]
+        assert {one.config for one in upon} == {candidate.config}
+        assert upon[2].added_alone == [STUDENT, CONSISTENT]
+    assert [one.added for one in built_upon(STUDENT)][-1] == both
+
+
+def test_what_is_added_does_not_take_away_from_what_is_asked_for():
+    training = TrainingConfig(students=2, consistency_passes=4, epochs=7)
+    plan = dataclasses.replace(PLAN, training=training)
+    assert [one.trial(plan).key for one in (STUDENT, CONSISTENT)] == [NONE.trial(plan).key] * 2
+    added = STUDENT.trial(PLAN)
+    assert added.plan.training == dataclasses.replace(PLAN.training, students=1)
+    assert (added.name, added.settings) == ("none students=1", {"students": 1})
 
 
 def test_two_predictors_are_added_up():
@@ -158,6 +182,10 @@ def test_the_least_time_counts_epochs():
     assert DROPEDGE.least_seconds(100_000, training, second) == 50
     twice = Candidate(GAugMConfig(predictor="features", rounds=2))
     assert twice.least_seconds(100_000, training, second) == pairs + 100
+    student = dataclasses.replace(training, students=1)
+    assert FEATURES.least_seconds(100_000, student, second) == pairs + 100
+    both = dataclasses.replace(student, consistency_passes=2)
+    assert DROPEDGE.least_seconds(100_000, both, second) == 200
     gae = Candidate(GAugMConfig(predictor="gae"))
     alone = gae.least_seconds(100_000, training, 0.0)
     assert gae.least_seconds(100_000, training, second) == alone + 50  # a GAE is no classifier

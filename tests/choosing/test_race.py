@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from gaug import SplitConfig, SyntheticConfig, make_split, planted_graph
 from gaug.choosing import candidates as candidates_module
-from gaug.choosing.candidates import CANDIDATES, DROPEDGE, Candidate
+from gaug.choosing.candidates import CANDIDATES, CONSISTENT, DROPEDGE, STUDENT, Candidate
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import TrialRunner
 from gaug.choosing.race import CONFIRMING, FINALISTS, MORE, race
@@ -22,6 +22,7 @@ from gaug.methods.dropedge.config import DropEdgeConfig
 from gaug.runs.graphs import Graphs
 from gaug.runs.plan import Plan
 from gaug.runs.store import Store
+from gaug.training.config import TrainingConfig
 from gaug.training.run import PreparedRuns
 from tests.known import known
 
@@ -177,6 +178,42 @@ def test_the_chosen_plan_is_trained_as_asked_for(data, scored):
     found = run_race(data, *DROPS, epochs=400)
     for plan in (found.chosen.plan, found.plain.plan):
         assert (plan.training.epochs, plan.training.patience) == (400, None)
+
+
+def test_what_is_added_to_the_training_is_added_to_leaders_only_if_it_gained_alone(data, scored):
+    def score(prepared: PreparedRuns, run: int) -> float:
+        training = prepared.training
+        gain = 2.0 * training.students - 2.0 * training.consistency_passes
+        return 70 + gain + 5.0 * (prepared.method.config.name == "dropedge")
+
+    scored(score)
+    found = run_race(data, DROPEDGE, STUDENT, CONSISTENT)
+    assert {trial.name for trial in found.trials} == {
+        "none",
+        "dropedge",
+        "none students=1",
+        "none consistency_passes=2",
+        "dropedge students=1",
+    }
+    chosen = found.chosen
+    assert chosen.name == "dropedge students=1"
+    assert found.gain == pytest.approx(7.0, abs=0.1)
+    assert chosen.plan.training == TrainingConfig(epochs=2, students=1)
+    scored(lambda prepared, run: 70 + 2.0 * prepared.training.consistency_passes)
+    names = {trial.name for trial in run_race(data, DROPEDGE, STUDENT, CONSISTENT).trials}
+    assert {name for name in names if "dropedge " in name} == {"dropedge consistency_passes=2"}
+
+
+def test_what_is_asked_for_already_is_not_tried(data, scored):
+    found = scored(lambda prepared, run: 70.0 + prepared.training.students)
+    plan, graphs = Plan.of(data, settings=["epochs=2", "students=1"]), Graphs()
+    runner = TrialRunner(graphs, RUNS)
+    comparison = race(
+        plan, graphs.place(plan).task, runner, candidates=[DROPEDGE, STUDENT, CONSISTENT]
+    )
+    names = [trial.name for trial in comparison.trials]
+    assert names == ["none", "dropedge", "none consistency_passes=2"]
+    assert {prepared.training.students for prepared, _ in found.asked} == {1}
 
 
 def test_finalists_have_the_same_number_of_runs_whenever_the_time_is_up(data, scored, monkeypatch):

@@ -118,11 +118,12 @@ def auto(
 ) -> AutoResult:
     """Try several methods, choose one on the validation nodes, and fit it.
 
-    No augmentation, GAug-M with every predictor and several shares of edges, DropEdge, AdaEdge and
-    GAug-O race as far as the time allows (`gaug.choosing.race`). A method is chosen only if it is
-    95 % sure to be above no augmentation, considering how many were tried (`gaug.choosing.gains`);
-    otherwise the graph is left unchanged and the model is trained without augmentation. Test nodes,
-    if there are any, are used once, for the final classifier.
+    No augmentation, GAug-M with every predictor and several shares of edges, DropEdge, AdaEdge,
+    GAug-O, and what may be added to the training (a student, a loss of consistency) race as far as
+    the time allows (`gaug.choosing.race`). A candidate is chosen only if it is 95 % sure to be
+    above no augmentation, considering how many were tried (`gaug.choosing.gains`); otherwise the
+    graph is left unchanged and the model is trained as given. Test nodes, if there are any, are
+    used once, for the final classifier.
 
     Args:
         graph: A graph with features and labels: a `Data`, where ``y = -1`` marks nodes to predict,
@@ -182,7 +183,7 @@ def auto(
             on_progress=on_progress,
         )
     chosen = comparison.chosen.plan
-    method = chosen.method.build(model=plan.model, training=plan.training, seed=seed)
+    method = chosen.method.build(model=chosen.model, training=chosen.training, seed=seed)
     data = graphs.split(plan).apply(loaded.data)
     classifier = method.fit(data.to(plan.device), info=info, threads=threads)
     given = graph if isinstance(graph, Data) else loaded.data

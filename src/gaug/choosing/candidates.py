@@ -29,31 +29,52 @@ _SPARSE_EPOCH = 8
 # Epochs of an autoencoder with sampled pairs, times nodes.
 _SAMPLED_PER_SECOND = 5e5
 
+#: Settings of training that a candidate may add.
+ADDED = ("students", "consistency_passes")
+
 
 @dataclass(frozen=True)
 class Candidate:
-    """A method with settings.
+    """A method with settings, and what is added to its training.
 
     Attributes:
-        config: Settings of the method, which also identify it.
+        config: Settings of the method.
+        students: Models that are trained after the first, at least.
+        consistency_passes: Passes of a step that should agree, at least.
     """
 
     config: MethodConfig
+    students: int = 0
+    consistency_passes: int = 0
 
     @property
     def changed(self) -> list[str]:
         """The predictor and the non-default settings, as ``name=value``."""
         plain = type(self.config)()
-        return [
+        changed = [
             f"{one.name}={getattr(self.config, one.name)}"
             for one in fields(self.config)
             if one.name == "predictor" or getattr(self.config, one.name) != getattr(plain, one.name)
         ]
+        return changed + [f"{name}={value}" for name, value in self.added.items()]
+
+    @property
+    def added(self) -> dict[str, int]:
+        """The settings of training that are added."""
+        return {name: getattr(self, name) for name in ADDED if getattr(self, name)}
+
+    @property
+    def added_alone(self) -> list[Candidate]:
+        """Each of these without augmentation and without the others."""
+        plain = NoAugmentationConfig()
+        return [Candidate(plain, **{name: value}) for name, value in self.added.items()]
 
     def trial(self, plan: Plan) -> Trial:
         """The plan with this candidate, as a trial."""
-        settings = self.config.to_dict()
-        return Trial(str(self), plan.with_method(self.config), settings)
+        given = {name: getattr(plan.training, name) for name in self.added}
+        added = {name: max(value, given[name]) for name, value in self.added.items()}
+        plan = replace(plan.with_method(self.config), training=replace(plan.training, **added))
+        return Trial(str(self), plan, {**self.config.to_dict(), **added})
 
     def least_seconds(
         self, num_nodes: int, training: TrainingConfig, epoch_seconds: float
@@ -62,13 +83,14 @@ class Candidate:
 
         Args:
             num_nodes: Number of nodes.
-            training: How it is trained.
+            training: How it is trained, with what is added.
             epoch_seconds: What an epoch without augmentation takes.
         """
         pairs = num_nodes * (num_nodes - 1) / 2
         passes = _passes(self.config, num_nodes, training)
         epochs = _epochs(self.config, num_nodes, training)
         epochs += training.students * _joint_epochs(training)
+        epochs *= max(1, training.consistency_passes)
         fitting = 0 if num_nodes <= EXACT_UP_TO else _fitting_epochs(self.config)
         return (
             passes * pairs / _PAIRS_PER_SECOND
@@ -148,12 +170,18 @@ STRUCTURE = _mended("structure", 1.0, 0.5)
 DROPEDGE = Candidate(DropEdgeConfig())
 ADAEDGE = Candidate(AdaEdgeConfig())
 GAUG_O = Candidate(GAugOConfig())
+# What pays where labels are few; see docs/results_few_labels.md.
+STUDENT = Candidate(NONE.config, students=1)
+CONSISTENT = Candidate(NONE.config, consistency_passes=2)
 
-#: What is tried first: every predictor with round numbers, and the other methods.
+#: What is tried first: every predictor with round numbers, the other methods, and what may be
+#: added to the training.
 CANDIDATES = (
     FEATURES,
     SMOOTHED,
     DROPEDGE,
+    STUDENT,
+    CONSISTENT,
     STRUCTURE,
     *(_mended(name, 0.3, 0.0) for name in ("ra", "lnb", "jaccard", "llhn", "car", "gae", "vgae")),
     ADAEDGE,
@@ -176,10 +204,14 @@ def variants(candidate: Candidate) -> list[Candidate]:
 
 
 def built_upon(candidate: Candidate) -> list[Candidate]:
-    """Methods that vary the graph of GAug-M in each epoch, and a second round; cheap ones first."""
-    config = candidate.config
+    """What pays where labels are few, alone and together; upon GAug-M methods that vary its graph,
+    and a second round. The cheap ones come first.
+    """
+    config, student = candidate.config, replace(candidate, students=1)
+    added = [student, replace(candidate, consistency_passes=2)]
+    added.append(replace(student, consistency_passes=2))
     if not isinstance(config, GAugMConfig):
-        return []
+        return added
     made = [
         stack_config(config, DropEdgeConfig()),
         stack_config(config, DropEdgeConfig(drop_fraction=0.2)),
@@ -187,7 +219,7 @@ def built_upon(candidate: Candidate) -> list[Candidate]:
         replace(config, rounds=2, second_remove_fraction=0.6),
         stack_config(config, GAugOConfig()),
     ]
-    return [Candidate(one) for one in made]
+    return [*added, *map(Candidate, made)]
 
 
 def joined(one: Candidate, other: Candidate) -> list[Candidate]:

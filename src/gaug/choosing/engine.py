@@ -36,6 +36,8 @@ NO_TIME = "the time was up before it finished"
 
 #: Called with the number of finished trials, including fractions of running ones.
 OnTrial = Callable[[float], None]
+#: How to train instead of what a plan says.
+Shortened = Callable[[TrainingConfig], TrainingConfig]
 
 
 class Proposer(ABC):
@@ -120,19 +122,19 @@ class TrialRunner:
         return self.run_one(trial, runs=found) if found else trial
 
     def records(
-        self, trials: Sequence[Trial], runs: Sequence[int], training: TrainingConfig | None = None
+        self, trials: Sequence[Trial], runs: Sequence[int], shortened: Shortened | None = None
     ) -> list[RunRecord]:
         """Records of runs that trials do not have yet, and that need not be done again.
 
         Args:
             trials: The trials.
             runs: Numbers of the runs.
-            training: How to train; by default as the plans say.
+            shortened: How to train instead of what the plans say.
         """
         found: list[RunRecord] = []
         if self.store is None:
             return found
-        for request in (one for trial in trials for one in self._requests(trial, runs, training)):
+        for request in (one for trial in trials for one in self._requests(trial, runs, shortened)):
             with contextlib.suppress(GaugError):  # it cannot be run, either
                 placed = self.graphs.place(request.plan)
                 found += comparable_records(self.store, placed, request.runs)
@@ -171,7 +173,7 @@ class TrialRunner:
         trials: Sequence[Trial],
         runs: Sequence[int],
         on_runs: OnTrial | None = None,
-        training: TrainingConfig | None = None,
+        shortened: Shortened | None = None,
     ) -> list[Trial]:
         """Add runs to trials; those that fail or are not finished in time are left out.
 
@@ -182,11 +184,11 @@ class TrialRunner:
             trials: The trials, which may have some of the runs already.
             runs: Numbers of the runs.
             on_runs: Called regularly with the number of finished runs.
-            training: How to train; by default as the plans say.
+            shortened: How to train instead of what the plans say.
         """
         batch = _Batch(list(trials))
         tell = None if on_runs is None else lambda done: on_runs(done * self.runs)
-        self._run(batch, trials, runs, tell, training, by_run=True)
+        self._run(batch, trials, runs, tell, shortened, by_run=True)
         return [self._extended(batch, trial) for trial in trials]
 
     def _run_batch(self, proposer: Proposer, batch: _Batch, tell: OnTrial) -> bool:
@@ -216,7 +218,7 @@ class TrialRunner:
         trials: Sequence[Trial],
         runs: Sequence[int],
         tell: OnTrial | None,
-        training: TrainingConfig | None = None,
+        shortened: Shortened | None = None,
         *,
         by_run: bool = False,
     ) -> bool:
@@ -237,7 +239,7 @@ class TrialRunner:
             id(request): (request, same)
             for part in parts
             for same in alike.values()
-            for request in self._requests(same[0], part, training)
+            for request in self._requests(same[0], part, shortened)
         }
         in_time = itertools.takewhile(
             lambda _: time.monotonic() <= self.last_start,
@@ -265,11 +267,11 @@ class TrialRunner:
         return True
 
     def _requests(
-        self, trial: Trial, runs: Sequence[int], training: TrainingConfig | None = None
+        self, trial: Trial, runs: Sequence[int], shortened: Shortened | None = None
     ) -> list[Request]:
         plan = trial.plan
-        if training is not None:
-            plan = dataclasses.replace(plan, training=training)
+        if shortened is not None:
+            plan = dataclasses.replace(plan, training=shortened(plan.training))
         done = () if trial.outcomes is None else trial.outcomes.runs
         missing = [run for run in runs if run not in done]
         if self.resampling is None:

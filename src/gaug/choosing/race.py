@@ -1,10 +1,11 @@
 """A race of candidates: short looks at all of them, more runs for the better ones.
 
 All candidates get a look: one run with few epochs. Around the leaders, other shares of edges and
-sums of predictors get one, too, and so does what builds upon them: stacks, and a second round of
-GAug-M. Then the better half goes on with a full run each, until a few finalists are left
-(successive halving). The best of many is best partly by luck, so the finalists run again with new
-seeds, and these runs decide. The race ends when the time is up or the choice is clear.
+sums of predictors get one, too, and so does what builds upon them: stacks, a second round of
+GAug-M, a student and a loss of consistency. Then the better half goes on with a full run each,
+until a few finalists are left (successive halving). The best of many is best partly by luck, so
+the finalists run again with new seeds, and these runs decide. The race ends when the time is up or
+the choice is clear.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from gaug.choosing.candidates import (
     variants,
 )
 from gaug.choosing.comparison import Comparison
-from gaug.choosing.engine import NO_TIME, TrialRunner
+from gaug.choosing.engine import NO_TIME, Shortened, TrialRunner
 from gaug.choosing.race_time import Part, RaceTime
 from gaug.choosing.run_scores import RunScores
 from gaug.choosing.trial import Trial
@@ -33,7 +34,6 @@ from gaug.choosing.trial_training import look_training, trial_training
 from gaug.methods.gaug_m.config import GAugMConfig
 from gaug.runs.executor import OnNote, OnProgress
 from gaug.runs.plan import Plan
-from gaug.training.config import TrainingConfig
 from gaug.training.task import Task
 
 #: Candidates that run again with new seeds.
@@ -99,8 +99,6 @@ class _Race:
         on_note: OnNote | None,
     ) -> None:
         self.plan = plan
-        self.look = look_training(plan.training)
-        self.training = trial_training(plan.training)
         self.task = task
         self.runner = runner
         self.clock = clock
@@ -110,14 +108,16 @@ class _Race:
         self.tried: dict[str, Trial] = {}
         self.left_out: dict[str, Trial] = {}
         self.candidates: dict[str, Candidate] = {}
+        self._known = {self.plain.key}
         self._epoch_seconds = 0.0
 
     def run(self, candidates: Sequence[Candidate]) -> None:
         """All parts of the race, as far as the time allows."""
-        first = dataclasses.replace(self.plan, training=self.look)
+        look = look_training(self.plan.training)
+        first = dataclasses.replace(self.plan, training=look)
         self.plain = self.runner.run_one(dataclasses.replace(self.plain, plan=first), runs=[0])
         self.plain = dataclasses.replace(self.plain, plan=NONE.trial(self.plan).plan)
-        self._epoch_seconds = self.plain.seconds / self.look.max_epochs(self.look.epochs)
+        self._epoch_seconds = self.plain.seconds / look.max_epochs(look.epochs)
         self._look(candidates, (0.0, _LOOKS))
         self._look(self._around_leaders(), (_LOOKS, _VARIANTS))
         self._look(self._upon_leaders(), (_VARIANTS, _STACKS))
@@ -136,8 +136,9 @@ class _Race:
         asked: list[Trial] = []
         for candidate in candidates:
             trial = candidate.trial(self.plan)
-            if trial.name in self.candidates:
+            if trial.key in self._known:
                 continue
+            self._known.add(trial.key)
             self.candidates[trial.name] = candidate
             reason = unsuitable(candidate, self.task) or self._too_long(trial, part)
             if reason is None:
@@ -146,11 +147,12 @@ class _Race:
                 self._leave_out(trial, reason)
         asked.sort(key=self._least_seconds)
         long = _LONG * self.clock.budget
-        self._run([one for one in asked if self._least_seconds(one) <= long], [0], part, self.look)
+        short = [one for one in asked if self._least_seconds(one) <= long]
+        self._run(short, [0], part, look_training)
         for trial in [one for one in asked if self._least_seconds(one) > long]:
             reason = self._too_long(trial, part)
             if reason is None:
-                self._run([trial], [0], part, self.look)
+                self._run([trial], [0], part, look_training)
             else:
                 self._leave_out(trial, reason)
 
@@ -163,9 +165,19 @@ class _Race:
         return [one for one in ranked if isinstance(one.config, GAugMConfig)][:_LEADERS]
 
     def _upon_leaders(self) -> list[Candidate]:
-        """Methods on top of each, and second rounds, the cheap ones of both first."""
-        upon = itertools.zip_longest(*map(self.upon, self._leaders()))
-        return [candidate for alike in upon for candidate in alike if candidate is not None]
+        """What builds upon the best, the cheap ones of each first.
+
+        What may be added to the training is added only where it gained something alone.
+        """
+        best = [self.candidates[trial.name] for trial in self._ranked()[:_LEADERS]]
+        leaders = dict.fromkeys([*best, *self._leaders()])
+        upon = itertools.zip_longest(*map(self.upon, leaders))
+        proposed = [candidate for alike in upon for candidate in alike if candidate is not None]
+        return [one for one in proposed if all(map(self._gained, one.added_alone))]
+
+    def _gained(self, candidate: Candidate) -> bool:
+        trial = self.tried.get(str(candidate))
+        return trial is not None and self._merit(trial) > 0
 
     def _around_leaders(self) -> list[Candidate]:
         """The sum of the two best predictors, and other shares of edges for each."""
@@ -199,7 +211,7 @@ class _Race:
 
     def _affordable(self) -> int:
         """As many finalists as can have all their first runs in the time that is left."""
-        each = self.clock.affordable(self.training.epochs) / CONFIRMING
+        each = self.clock.affordable(self.plan.training.epochs) / CONFIRMING
         return int(min(FINALISTS, max(1.0, each - 1)))  # one more: no augmentation
 
     def _is_open(self) -> bool:
@@ -213,7 +225,7 @@ class _Race:
         trials: Sequence[Trial],
         runs: Sequence[int],
         part: Part,
-        training: TrainingConfig | None = None,
+        shortened: Shortened = trial_training,
     ) -> list[Trial]:
         """Run trials and no augmentation; none begins after the end of a part."""
         if not trials:
@@ -221,16 +233,16 @@ class _Race:
         runner = dataclasses.replace(
             self.runner, deadline=self.clock.at(1.0), last_start=self.clock.at(part[1])
         )
-        training = training or self.training
         asked = [self.plain, *trials]
         total = len(asked) * len(runs)
-        reused = sum(record.seconds for record in runner.records(asked, runs, training))
+        reused = sum(record.seconds for record in runner.records(asked, runs, shortened))
         begun = time.monotonic()
         self.plain, *done = runner.run_more(
-            asked, runs, lambda runs: self.clock.tell(part, runs / total), training
+            asked, runs, lambda runs: self.clock.tell(part, runs / total), shortened
         )
         new = _count_runs([self.plain, *done]) - _count_runs(asked)
-        self.clock.learn(new, training.epochs, time.monotonic() - begun + reused)
+        epochs = shortened(self.plan.training).epochs
+        self.clock.learn(new, epochs, time.monotonic() - begun + reused)
         for trial in done:
             self._note(trial)
         self._tell_leader()
@@ -274,9 +286,8 @@ class _Race:
 
     def _least_seconds(self, trial: Trial) -> float:
         candidate = self.candidates[trial.name]
-        return candidate.least_seconds(
-            self.task.adjacency.num_nodes, self.look, self._epoch_seconds
-        )
+        training = look_training(trial.plan.training)
+        return candidate.least_seconds(self.task.adjacency.num_nodes, training, self._epoch_seconds)
 
     def _tell_leader(self) -> None:
         ranked = self._ranked()

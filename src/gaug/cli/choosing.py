@@ -121,5 +121,6 @@ def draw_choice(
 
 def choice_text(comparison: Comparison) -> str:
     """The trials and the verdict."""
-    end = "" if comparison.helps else "\nThe graph is left unchanged."
+    unchanged = comparison.chosen.plan.method.name == "none"
+    end = "\nThe graph is left unchanged." if unchanged else ""
     return f"{comparison}{end}"

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gaug.choosing.auto import choose_method
+from gaug.choosing.candidates import ADDED
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import TrialRunner
 from gaug.choosing.search import SearchResult, search_settings
@@ -27,7 +28,7 @@ from gaug.runs.plan import Plan
 from gaug.studies.chooser import Chooser, Chosen, Effort, OnShare
 
 # The version of how races and searches choose; what other versions chose is chosen again.
-_RULES = 3
+_RULES = 4
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def _remembered(
 
 
 def chosen_of(trial: Trial, verdict: Mapping[str, Any], trials: int) -> Chosen:
-    """A trial as a choice: its method, and the settings that are needed to build it again.
+    """A trial as a choice: its method, and the settings that are needed to train it again.
 
     Args:
         trial: The trial.
@@ -159,6 +160,8 @@ def chosen_of(trial: Trial, verdict: Mapping[str, Any], trials: int) -> Chosen:
         for name, value in config.to_dict().items()
         if name == "predictor" or value != plain[name]
     }
+    training = {name: getattr(trial.plan.training, name) for name in ADDED}
+    changed |= {name: value for name, value in training.items() if value}
     return Chosen(changed, trials, config.name, {"method": config.name, **verdict})
 
 
