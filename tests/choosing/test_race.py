@@ -375,4 +375,12 @@ def test_progress_goes_up_and_the_leader_is_told(data, scored):
     run_race(data, *DROPS[:6], on_progress=shares.append, on_note=notes.append)
     assert shares == sorted(shares)
     assert math.isclose(shares[-1], 1.0)
-    assert notes[-1].startswith("dropedge drop_fraction=0.3 leads by")
+    assert notes[-1] == "dropedge drop_fraction=0.3 leads by 7.5 points"
+
+
+def test_a_leader_by_probability_is_told_without_points(data, scored):
+    scored(lambda prepared, run: 70.0, by_share(20.0))
+    notes: list[str] = []
+    run_race(data, *DROPS[:6], on_note=notes.append)
+    leader = "dropedge drop_fraction=0.3 leads by"
+    assert notes[-1] == f"{leader} how probable the right classes are"

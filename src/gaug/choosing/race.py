@@ -291,10 +291,14 @@ class _Race:
 
     def _tell_leader(self) -> None:
         ranked = self._ranked()
-        if ranked and self._merit(ranked[0]) > 0:
-            self.on_note(f"{ranked[0]} leads by {self._ahead(ranked[0]).mean:.1f} points")
-        elif ranked:
+        if not ranked:
+            return
+        if self._merit(ranked[0]) <= 0:
             self.on_note("no augmentation leads")
+            return
+        points = self._ahead(ranked[0]).mean
+        by = f"{points:.1f} points" if points > 0 else "how probable the right classes are"
+        self.on_note(f"{ranked[0]} leads by {by}")
 
 
 def _count_runs(trials: Iterable[Trial]) -> int:

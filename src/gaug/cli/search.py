@@ -200,7 +200,8 @@ def search(
             words += ["--seed", str(seed)] if seed else []
             for name, value in {**fixed, **result.best.settings}.items():
                 words += ["--set", f"{name}={value}"]
-            print(f"To train with them: {shlex.join(words)}")
+            anyway = "" if result.comparison.helps else " all the same"
+            print(f"To train with them{anyway}: {shlex.join(words)}")
         if picture is not None:
             print(f"Picture: {picture}")
 

@@ -105,10 +105,11 @@ class Choices(Study):
         """One row per model and way to choose, one column per graph."""
         places = places_of(outcomes)
         graphs = list(dict.fromkeys(outcome.key[0] for outcome in outcomes))
+        rows = score_rows(outcomes, graphs)
         return Table(
             self.title,
             ["model", "method", *graphs],
-            score_rows(outcomes, graphs),
+            rows,
             [
                 *provenance(outcomes, paper=False),
                 "auto: what it takes in so many seconds. Searched: the best settings of a search"
@@ -117,7 +118,7 @@ class Choices(Study):
                 f"{HINDSIGHT.capitalize()}: the row with the highest test score, the MLP's among"
                 " them. That is no choice anybody could make, since it takes the labels of the"
                 " test nodes.",
-                best_note("model"),
+                *best_note(rows, "model"),
                 *failures(outcomes),
             ],
             [summary_table(places), *chosen_table(outcomes), *hindsight_table(places)],

@@ -74,15 +74,16 @@ class Figure8(Study):
             for method in ("none", *_COLORS)
             if (counts[0], model, method) in by_key
         ]
+        rows = with_best(rows, block=lambda row: row[0])
         return Table(
             self.title,
             ["model", "method", *(f"{count} training nodes" for count in counts)],
-            with_best(rows, block=lambda row: row[0]),
+            rows,
             [
                 *provenance(outcomes, paper=False),
                 "Cora; the same validation and test nodes throughout.",
                 *taken_over_note(outcomes, f"with {counts[-1]} training nodes"),
-                best_note("model"),
+                *best_note(rows, "model"),
                 *failures(outcomes),
             ],
             settings_tables(

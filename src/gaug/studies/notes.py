@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gaug.drawing.table import Code, Field, Table
+from gaug.drawing.table import Code, Field, Scores, Table
 from gaug.runs.summary import mean_and_spread
 from gaug.studies.outcome import Outcome
 
@@ -27,9 +27,11 @@ def provenance(outcomes: Sequence[Outcome], *, paper: bool = True) -> list[str]:
     newest = max(there, key=lambda outcome: outcome.made or "")
     software = ", ".join(f"{name} {version}" for name, version in newest.versions.items())
     made = [f"Made on {newest.made} with {software}."] if newest.made else []
+    runs = runs_text(there)
+    several = f", mean and sample standard deviation over {runs}"
+    of = several if any(outcome.runs > 1 for outcome in there) else f" of {runs}"
     return [
-        f"Test micro-F1 in percent, mean and sample standard deviation over {runs_text(there)}"
-        f"{beside}. Epochs were selected on validation nodes.",
+        f"Test micro-F1 in percent{of}{beside}. Epochs were selected on validation nodes.",
         *made,
     ]
 
@@ -60,13 +62,16 @@ def taken_over_note(outcomes: Sequence[Outcome], where: str) -> list[str]:
     return [f"Settings were chosen {where}."] if searched else []
 
 
-def best_note(block: str | None) -> str:
-    """What bold scores are.
+def best_note(rows: Sequence[Sequence[Field]], block: str | None) -> list[str]:
+    """What bold scores are, if there are any.
 
     Args:
+        rows: The rows of the table, in which the best are marked.
         block: What is a block of the table, such as "model"; None if all rows are one.
     """
-    return "Bold: the best of each " + ("column." if block is None else f"{block} in a column.")
+    if not any(isinstance(value, Scores) and value.best for row in rows for value in row):
+        return []
+    return ["Bold: the best of each " + ("column." if block is None else f"{block} in a column.")]
 
 
 def paper_tables(

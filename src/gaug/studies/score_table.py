@@ -92,13 +92,19 @@ def score_table(
         [*titles, *(scores(layout.key(row, column)) for column in columns)]
         for row, titles in rows.items()
     ]
+    rows_of_scores = with_best(fields, block)
     best = None if layout.block is None else layout.row_names[layout.block]
     titles_of = layout.titles().__getitem__
     return Table(
         title,
         [*layout.row_names, *columns.values()],
-        with_best(fields, block),
-        [*provenance(outcomes), *notes, best_note(best), *failures(outcomes)],
+        rows_of_scores,
+        [
+            *provenance(outcomes),
+            *notes,
+            *best_note(rows_of_scores, best),
+            *failures(outcomes),
+        ],
         [
             *paper_tables(outcomes, titles_of, beside, layout.headings),
             *settings_tables(outcomes, titles_of, layout.headings),
