@@ -13,7 +13,8 @@ import pytest
 from torch_geometric.data import Data
 
 from gaug import load_graph, make_split
-from gaug.choosing.engine import Proposer, TrialRunner, check_validation, resampling_of
+from gaug.choosing.engine import TrialRunner, check_validation, resampling_of
+from gaug.choosing.proposer import Proposer
 from gaug.choosing.trial import Trial
 from gaug.data.config import SplitConfig
 from gaug.data.splits import Split

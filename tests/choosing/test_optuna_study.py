@@ -17,7 +17,8 @@ from optuna.trial import TrialState
 from gaug.choosing.limits import CONCURRENT_TRIALS as BATCH
 from gaug.choosing.optuna_study import OptunaStudy
 from gaug.choosing.scores import ValidationScores
-from gaug.choosing.search import search_settings, study_name
+from gaug.choosing.search import search_settings
+from gaug.choosing.search_space import study_name
 from gaug.choosing.trial import Trial
 from gaug.config import searched_settings
 from gaug.errors import TrainingError

@@ -7,7 +7,6 @@ import dataclasses
 import itertools
 import math
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gaug.choosing.limits import TRIAL_RUNS
+from gaug.choosing.proposer import Proposer
 from gaug.choosing.resampling import Resampling
 from gaug.choosing.run_scores import RunScores
 from gaug.choosing.trial import Trial
@@ -38,29 +38,6 @@ NO_TIME = "the time was up before it finished"
 OnTrial = Callable[[float], None]
 #: How to train instead of what a plan says.
 Shortened = Callable[[TrainingConfig], TrainingConfig]
-
-
-class Proposer(ABC):
-    """Decides which settings to try next."""
-
-    #: Whether a trial may be pruned after its first run.
-    prunes: bool = False
-    #: Whether its trials run with new seeds: the numbers that follow those of other trials.
-    confirms: bool = False
-
-    @abstractmethod
-    def propose(self) -> list[Trial]:
-        """The trials to run next, in parallel; none when the search is finished."""
-
-    def is_hopeless(self, trial: Trial, merit: float) -> bool:
-        """Whether to prune a trial by the merit of its first run."""
-        return False
-
-    def learn(self, trial: Trial) -> None:  # noqa: B027 – for those that learn
-        """Store a trial that was finished, was pruned, or failed."""
-
-    def release(self, trial: Trial) -> None:  # noqa: B027 – for those that keep count
-        """Give back a trial that was proposed but not finished."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gaug.choosing.engine import Proposer
+from gaug.choosing.proposer import Proposer
 from gaug.choosing.trial import Trial
 from gaug.errors import TrainingError
 from gaug.runs.plan import Plan

@@ -33,8 +33,6 @@ from gaug.runs.plan import Plan
 from gaug.runs.store import Store
 from gaug.seeding import run_seed
 
-#: Attribute of a study of finalists: the name of the search they are from.
-FINALISTS_OF = "finalists_of"
 # Number of trials before pruning starts.
 _TRIALS_BEFORE_PRUNING = 5
 
@@ -108,37 +106,6 @@ class OptunaStudy(SharedTrials):
         )
         view.add_trials([trial for _, trial in found if trial.state.is_finished()])
         return view
-
-
-class Finalists(SharedTrials):
-    """The best settings of a search again, with new seeds.
-
-    Args:
-        study: The search, finished.
-        best: Its best trials, in order; their settings are part of the name of this study.
-        store: Where it is saved; None keeps it in memory only.
-    """
-
-    confirms = True
-
-    def __init__(
-        self, study: OptunaStudy, best: Sequence[Trial], store: Store | None = None
-    ) -> None:
-        self.best = list(best)
-        which = digest_of([dict(trial.settings) for trial in best])
-        super().__init__(
-            study.plan,
-            study.space,
-            trials=len(best),
-            name=f"{study.study.study_name}, best {len(best)}: {which}",
-            store=store,
-            concurrent=study.concurrent,
-        )
-        self.study.set_user_attr(FINALISTS_OF, study.study.study_name)
-
-    def settings_of(self, index: int) -> dict[str, Any]:
-        """The settings of the trial at this place."""
-        return dict(self.best[index].settings)
 
 
 def digest_of(values: list[Any]) -> str:

@@ -6,19 +6,19 @@ import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from gaug.choosing.candidates import NONE, compares_nodes
+from gaug.choosing.candidates import NONE
 from gaug.choosing.comparison import Comparison
 from gaug.choosing.engine import (
-    NO_TIME,
     OnTrial,
     TrialRunner,
     check_validation,
     resampling_of,
 )
+from gaug.choosing.finalists import Finalists, best_trials, with_finalists
 from gaug.choosing.limits import (
     CONCURRENT_TRIALS,
     SEARCH_FINALISTS,
@@ -26,23 +26,21 @@ from gaug.choosing.limits import (
     TRIALS,
     check_search,
 )
-from gaug.choosing.optuna_study import Finalists, OptunaStudy, digest_of
+from gaug.choosing.optuna_study import OptunaStudy
+from gaug.choosing.search_space import search_space, study_name
 from gaug.choosing.shared_trials import SharedTrials
 from gaug.choosing.trial import Trial, distinct
-from gaug.config import Searched, searched_settings
 from gaug.data.config import SplitConfig
-from gaug.errors import ConfigError, TrainingError
+from gaug.errors import TrainingError
 from gaug.methods.spec import MethodLike
 from gaug.models.spec import Model
 from gaug.runs.executor import Executor
 from gaug.runs.executors import choose_executor
-from gaug.runs.graphs import Graphs, PlacedPlan
+from gaug.runs.graphs import Graphs
 from gaug.runs.plan import GraphLike, Plan
 from gaug.runs.store import Store
 from gaug.training.config import TrainingConfig
 
-# Changes when trials are ranked in another way: studies of before are not continued.
-_RULES = 2
 # How often to look whether other processes have finished their trials.
 _SECONDS_BETWEEN_LOOKS = 0.5
 # Share of a limited time after which the finalists run.
@@ -235,14 +233,14 @@ def search_settings(
         _run_shared(runner, study, tell)
         tried = _with_outcomes(runner, study.results(), store)
         importances = study.importances()
-        best = _best(tried, finalists)
+        best = best_trials(tried, finalists)
         if best:
             plain = _extended(final_runner, plain)
             final = Finalists(study, best, store)
             with contextlib.closing(final):
                 _run_shared(final_runner, final)
                 again = _with_outcomes(runner, final.results(), store)
-                tried = _with_finalists(tried, again, plain)
+                tried = with_finalists(tried, again, plain)
     comparison = Comparison(plain, tried, resampling, by_merit=True)
     if comparison.best_change is None:
         reasons = [trial.failure for trial in comparison.left_out]
@@ -273,34 +271,6 @@ def _with_outcomes(runner: TrialRunner, trials: list[Trial], store: Store | None
     return found
 
 
-def _with_finalists(tried: list[Trial], again: list[Trial], plain: Trial) -> list[Trial]:
-    """The trials, with the runs of new seeds in the place of the others.
-
-    New runs that no augmentation does not have tell nothing. Why a trial has none is its failure.
-    """
-    assert plain.outcomes is not None, "it was run"
-    finalists = {trial.key: trial for trial in again}
-    found = []
-    for trial in tried:
-        final = finalists.pop(trial.key, None) if trial.counts else None
-        if final is None:
-            found.append(trial)
-        elif final.outcomes is not None and final.outcomes.shared(plain.outcomes):
-            found.append(
-                dataclasses.replace(
-                    final,
-                    number=trial.number,
-                    name=trial.name,
-                    earlier=trial.outcomes,
-                    seconds=trial.seconds + final.seconds,
-                )
-            )
-        else:
-            reason = final.failure or plain.failure or NO_TIME
-            found.append(dataclasses.replace(trial, failure=reason))
-    return found
-
-
 def _extended(runner: TrialRunner, plain: Trial) -> Trial:
     """No augmentation with new seeds, too; none begins after half of the time that is left."""
     runs = range(2 * runner.runs)
@@ -309,59 +279,3 @@ def _extended(runner: TrialRunner, plain: Trial) -> Trial:
     in_time = dataclasses.replace(runner, last_start=now + (runner.deadline - now) / 2)
     (extended,) = in_time.run_more([plain], runs)
     return extended
-
-
-def _best(trials: Sequence[Trial], number: int) -> list[Trial]:
-    """The best distinct settings of finished trials by merit, best first."""
-    finished = distinct(trial for trial in trials if trial.counts)
-    return sorted(finished, key=lambda trial: trial.merit, reverse=True)[:number]
-
-
-def search_space(placed: PlacedPlan, fixed: Collection[str] = ()) -> dict[str, Searched]:
-    """The search space of a method on a graph."""
-    config = placed.plan.method.config
-    fixed = {config.spelled(name).rpartition(".")[2] for name in fixed}
-    searched = searched_settings(type(config))
-    if getattr(config, "predictor", None) == "custom":
-        searched.pop("predictor")  # a user-defined one has no name to search for
-    predictors = searched.get("predictor")
-    if isinstance(predictors, tuple) and not compares_nodes(placed.task.features):
-        searched["predictor"] = tuple(name for name in predictors if name != "features")
-    if placed.plan.training.selection == "last":
-        searched.pop("pretrain_weights", None)  # the best ones are best on validation nodes
-    found = {name: values for name, values in searched.items() if name not in fixed}
-    if not found:
-        raise ConfigError("Every searchable setting is fixed. Leave some open.")
-    return found
-
-
-def study_name(
-    placed: PlacedPlan,
-    space: dict[str, Searched],
-    trial_runs: int,
-    concurrent_trials: int = CONCURRENT_TRIALS,
-    *,
-    drawn: bool = False,
-) -> str:
-    """Name of the study: graph, model and method, and a fingerprint of the rest.
-
-    Args:
-        placed: The plan.
-        space: The search space.
-        trial_runs: Runs of each trial.
-        concurrent_trials: Trials that are proposed together.
-        drawn: Whether runs draw their own nodes.
-    """
-    plan = placed.plan
-    deciding: list[object] = [
-        _RULES,
-        placed.identity(0),
-        {name: str(space[name]) for name in space},
-        trial_runs,
-    ]
-    if concurrent_trials != CONCURRENT_TRIALS:
-        deciding.append(concurrent_trials)
-    if drawn:
-        deciding.append("drawn nodes")
-    digest = digest_of(deciding)
-    return f"{placed.loaded.name}, {plan.model.name}, {plan.method.name}, {digest}"

@@ -11,35 +11,25 @@ index is proposed again, with the same settings.
 from __future__ import annotations
 
 import contextlib
-import socket
-import threading
-import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
 import optuna
-import psutil
 from optuna.distributions import BaseDistribution
 from optuna.exceptions import ExperimentalWarning, UpdateFinishedTrialError
-from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
+from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial, TrialState, create_trial
-from sqlalchemy.exc import SQLAlchemyError
 
-from gaug.choosing.engine import Proposer
 from gaug.choosing.limits import CONCURRENT_TRIALS
+from gaug.choosing.proposer import Proposer
 from gaug.choosing.run_scores import RunScores
 from gaug.choosing.scores import ValidationScores
+from gaug.choosing.study_storage import Heart, has_ended, open_storage, this_process
 from gaug.choosing.trial import Trial
-from gaug.errors import StoreError, reason_of
 from gaug.runs.plan import Plan
 from gaug.runs.store import Store
-
-# Seconds between heartbeats, and after which a trial counts as lost.
-_HEARTBEAT, _GRACE = 60, 300
-# How long to try again while other processes make the same tables.
-_SECONDS_TO_OPEN = 20.0
 
 
 class SharedTrials(Proposer):
@@ -76,7 +66,7 @@ class SharedTrials(Proposer):
         self._study_id = self.storage.get_study_id_from_name(name)
         self._outcomes: dict[int, RunScores] = {}  # of the trials that were run here
         self._owned: dict[int, int] = {}  # ids of the trials running here, by index
-        self._heart = _Heart(self.storage, self._owned)
+        self._heart = Heart(self.storage, self._owned)
 
     @abstractmethod
     def settings_of(self, index: int) -> dict[str, Any]:
@@ -153,7 +143,7 @@ class SharedTrials(Proposer):
 
     def _claim(self, index: int, params: Mapping[str, Any]) -> Trial | None:
         """Start a trial, unless another process has started it first."""
-        attributes = {"index": index, "owner": _this_process(), "settings": dict(params)}
+        attributes = {"index": index, "owner": this_process(), "settings": dict(params)}
         try:
             begun = create_trial(
                 state=TrialState.RUNNING,
@@ -196,7 +186,7 @@ class SharedTrials(Proposer):
                 warnings.simplefilter("ignore", ExperimentalWarning)
                 optuna.storages.fail_stale_trials(self.study)
         for trial in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            if _has_ended(trial.user_attrs.get("owner")):
+            if has_ended(trial.user_attrs.get("owner")):
                 number = self.storage.get_trial_id_from_study_id_trial_number(
                     self._study_id, trial.number
                 )
@@ -216,68 +206,6 @@ def trial_index(trial: Trial) -> int:
     """The index of a trial that was proposed."""
     assert trial.number is not None, "it is one of this study"
     return trial.number
-
-
-def open_storage(store: Store | None) -> BaseStorage:
-    """Optuna's storage in the database of a store; in memory without one."""
-    if store is None:
-        return InMemoryStorage()
-    url = store.database_url
-    waits = {"connect_args": {"timeout": 30}} if url.startswith("sqlite") else {}
-    patience = time.monotonic() + _SECONDS_TO_OPEN
-    while True:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ExperimentalWarning)
-                return RDBStorage(
-                    url, engine_kwargs=waits, heartbeat_interval=_HEARTBEAT, grace_period=_GRACE
-                )
-        except (SQLAlchemyError, AssertionError, RuntimeError) as error:
-            # Other processes make the same tables at the same moment: look again.
-            if time.monotonic() > patience:
-                raise StoreError(
-                    f"The study in {store.url} cannot be opened: {reason_of(error)}", topic="store"
-                ) from error
-            time.sleep(0.1)
-
-
-class _Heart:
-    """Heartbeats of the trials running here, for processes on other machines."""
-
-    def __init__(self, storage: BaseStorage, owned: Mapping[int, int]) -> None:
-        self._storage = storage
-        self._owned = owned
-        self._stopped = threading.Event()
-        if isinstance(storage, RDBStorage):
-            threading.Thread(target=self._run, daemon=True).start()
-
-    def beat(self, number: int) -> None:
-        if isinstance(self._storage, RDBStorage):
-            self._storage.record_heartbeat(number)
-
-    def stop(self) -> None:
-        self._stopped.set()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(_HEARTBEAT):
-            for number in list(self._owned.values()):
-                with contextlib.suppress(Exception):  # a busy database: the next beat may do
-                    self.beat(number)
-
-
-def _this_process() -> dict[str, Any]:
-    process = psutil.Process()
-    return {"host": socket.gethostname(), "pid": process.pid, "begun": process.create_time()}
-
-
-def _has_ended(owner: dict[str, Any] | None) -> bool:
-    """Whether the process that started a trial was on this machine and has ended."""
-    if owner is None or owner["host"] != socket.gethostname():
-        return False
-    try:
-        return bool(abs(psutil.Process(owner["pid"]).create_time() - owner["begun"]) > 1)
-    except psutil.NoSuchProcess:
-        return True
 
 
 def _readable(value: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from gaug.models.base import as_features
 from gaug.models.calling import apply_model
 from gaug.models.spec import ModelSpec
 from gaug.provenance import software_versions
+from gaug.telling import warn
 from gaug.training.config import MethodConfig, TrainingConfig
 
 C = TypeVar("C", bound="NodeClassifier")
@@ -181,7 +181,7 @@ class NodeClassifier:
             bare.edge_weight = data.edge_weight.cpu()
         valid, notes = valid_for(bare, self.fitted.model)
         if notes:
-            warnings.warn(" ".join(notes), stacklevel=4)
+            warn(" ".join(notes))
         return valid
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import warnings
 from pathlib import Path
 
 import torch
@@ -28,6 +27,7 @@ from gaug.data.tables.text_lines import plain_suffix
 from gaug.errors import ConfigError, DataError
 from gaug.graph.labels import num_classes
 from gaug.graph.valid import standardize
+from gaug.telling import warn
 
 
 def open_graph(
@@ -96,7 +96,7 @@ def as_loaded(
     if keep_dense and on_cpu.x.layout == torch.strided:
         valid.x = on_cpu.x.float()
     if notes:
-        warnings.warn(" ".join(notes), stacklevel=3)
+        warn(" ".join(notes))
     has_masks = all(valid.get(f"{part}_mask") is not None for part in PARTS)
     split = "public" if has_masks else "stratified"
     return _numbered("a graph in memory", valid, split, TRAIN_FRACTION)

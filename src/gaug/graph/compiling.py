@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
-import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+
+from gaug.telling import warn
 
 
 @functools.cache
@@ -23,9 +24,7 @@ def compiled_form(module: str) -> ModuleType | None:
     try:
         return importlib.import_module(module)
     except ImportError as error:  # for instance, too old for this NumPy
-        warnings.warn(
-            f"Numba cannot be used, so some work takes twice as long: {error}", stacklevel=2
-        )
+        warn(f"Numba cannot be used, so some work takes twice as long: {error}")
         return None
 
 

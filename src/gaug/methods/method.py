@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import hashlib
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Generic, cast
@@ -26,6 +25,7 @@ from gaug.methods.settings import changed, changed_of_model, configs_of_predicto
 from gaug.methods.trained import Trained, summary_of
 from gaug.models.spec import Model, ModelSpec
 from gaug.provenance import software_versions
+from gaug.telling import warn
 from gaug.training.checkpoint import SECONDS_BETWEEN, Checkpoint, remove_checkpoint
 from gaug.training.config import MethodConfig, TrainingConfig
 from gaug.training.graph_size import GraphSize
@@ -231,7 +231,7 @@ class Method(Augmentation, Generic[C, K]):
                 return None
             result = runs.train(0, on_progress=on_progress, checkpoint=checkpoint)
         if result.warning:
-            warnings.warn(result.warning, stacklevel=3)
+            warn(result.warning)
         return Trained(task, method, result, summary_of(graph, task, result, info, self.seed))
 
     def valid_graph(self, data: Data, *, tell: bool = True) -> Data:
@@ -245,7 +245,7 @@ class Method(Augmentation, Generic[C, K]):
             return data
         valid, notes = valid_for(data, self.model)
         if notes and tell:
-            warnings.warn(" ".join(notes), stacklevel=4)
+            warn(" ".join(notes))
         validate = self.training.selection == "validation"
         return with_fitting_masks(valid, validate=validate, seed=self.seed)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-import warnings
 from typing import Any
 
 from gaug.data.config import SplitConfig
@@ -19,6 +18,7 @@ from gaug.runs.record import RunRecord
 from gaug.runs.run_job import lack_of_memory_told
 from gaug.runs.store import Store
 from gaug.runs.summary import mean_and_spread, spread, warnings_of
+from gaug.telling import warn
 from gaug.training.config import TrainingConfig
 
 
@@ -134,7 +134,7 @@ def evaluate(
     with lack_of_memory_told():
         note = graphs.place(plan).note
     if note is not None:
-        warnings.warn(note, stacklevel=2)
+        warn(note)
     with choose_executor(workers, cluster, plans=[plan], graphs=graphs) as executor:
         records = execute(
             plan,
@@ -146,6 +146,6 @@ def evaluate(
             on_progress=on_progress,
         )
     for warning in warnings_of(records):
-        warnings.warn(warning, stacklevel=2)
+        warn(warning)
     built = plan.method.build(model=plan.model, training=plan.training, seed=plan.seed)
     return Evaluation(f"{built!r}, {plan.model.name}, split {records[0].split}", records)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,6 +20,7 @@ from gaug.methods.method import K, Method
 from gaug.runs.ray_calls import cancel, cause_of, checked, machines, pack, versions_here
 from gaug.runs.ray_connection import connect, import_ray
 from gaug.runs.ray_failures import failure_of, lost
+from gaug.telling import warn
 from gaug.training.checkpoint import SECONDS_BETWEEN, remove_checkpoint, write_checkpoint
 from gaug.training.flaw import FlawError
 from gaug.training.progress import OnEpoch, Progress
@@ -102,7 +102,7 @@ def fit_on_cluster(
     if file is not None and not keep_checkpoint:
         remove_checkpoint(file)
     if classifier.summary.warning:
-        warnings.warn(classifier.summary.warning, stacklevel=2)
+        warn(classifier.summary.warning)
     return cast("K", classifier)
 
 
@@ -164,9 +164,7 @@ def _keep(checkpoint: bytes, file: Path) -> None:
     try:
         write_checkpoint(file, lambda out: out.write(checkpoint))
     except OSError as error:  # costs the checkpoint, not the training
-        warnings.warn(
-            f"No checkpoint could be written to {file.parent} ({reason_of(error)}).", stacklevel=2
-        )
+        warn(f"No checkpoint could be written to {file.parent} ({reason_of(error)}).")
 
 
 def _lead() -> Callable[..., None]:

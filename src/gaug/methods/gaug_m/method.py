@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +29,7 @@ from gaug.methods.gaug_m.run import GAugMRun, changed_graph, joined_predictor
 from gaug.methods.method import Method
 from gaug.methods.trained import Trained
 from gaug.pairs.ranking import OnShare, RankedPairs, part_of_work
+from gaug.telling import warn
 from gaug.training.hooks import AugmentedRun, Visible
 
 
@@ -138,10 +138,10 @@ class GAugM(Method[GAugMConfig, MendedGraphClassifier]):
             copy.copy(data).cpu(), require_features=any(cls.looks_at_features for cls in classes)
         )
         if notes:
-            warnings.warn(" ".join(notes), stacklevel=2)
+            warn(" ".join(notes))
         found = self.find_change(valid)
         if self.predictor_.flaw_ is not None:
-            warnings.warn(self.predictor_.flaw_, stacklevel=2)
+            warn(self.predictor_.flaw_)
         better = found.change.apply(valid)
         better.added_edges, better.added_logits = found.added.pairs, found.added.logits
         better.removed_edges, better.removed_logits = found.removed.pairs, found.removed.logits

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +21,7 @@ from gaug.methods.gaug_o.learned_edges import LearnedEdges
 from gaug.methods.gaug_o.memory import check_settings
 from gaug.models.base import as_features
 from gaug.seeding import draw_seed, seeded
+from gaug.telling import warn
 
 _OF_THE_LOOP = (
     "beta",
@@ -78,7 +78,7 @@ class EdgeSampler(nn.Module):
         valid, notes = standardize(copy.copy(data).cpu())  # not every device has sparse matrices
         device = data.edge_index.device
         if notes:
-            warnings.warn(" ".join(notes), stacklevel=2)
+            warn(" ".join(notes))
         if valid.get("edge_weight") is not None:
             raise DataError(
                 "GAug-O samples edges that are there or not, but this graph has edge weights."
@@ -105,7 +105,7 @@ class EdgeSampler(nn.Module):
         learned = self._learned()
         if learned.note is not None and not self._limit_told:
             self._limit_told = True
-            warnings.warn(learned.note, stacklevel=2)
+            warn(learned.note)
         return learned.sample(draw_seed(self._generator))
 
     def edge_loss(self) -> Tensor:

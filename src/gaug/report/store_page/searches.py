@@ -11,8 +11,9 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from gaug.choosing.optuna_study import FINALISTS_OF, setting_importances
-from gaug.choosing.shared_trials import open_storage
+from gaug.choosing.finalists import FINALISTS_OF
+from gaug.choosing.optuna_study import setting_importances
+from gaug.choosing.study_storage import open_storage
 from gaug.report.page.charts import rows, xy
 from gaug.runs.store import Store
 
