@@ -256,9 +256,7 @@ def test_runs_on_record_do_not_make_the_pace_of_a_race(data, scored, monkeypatch
     assert resumed.unfinished == []
 
 
-def test_a_final_that_begins_late_has_the_middle_of_the_time_that_is_left(
-    data, scored, monkeypatch
-):
+def test_a_final_that_begins_late_has_all_the_time_that_is_left(data, scored, monkeypatch):
     """The first three runs take 90 of 100 seconds, all others one second each."""
 
     def clock() -> float:
@@ -266,20 +264,46 @@ def test_a_final_that_begins_late_has_the_middle_of_the_time_that_is_left(
 
     found = scored(by_share(20.0))
     monkeypatch.setattr(time, "monotonic", clock)
-    comparison = run_race(data, *DROPS[:2], time_budget=100.0)
+    comparison = run_race(data, *DROPS[:1], time_budget=100.0)
     (finalist,) = comparison.finalists
     assert finalist.confirmed
-    # From second 90 to 95, one after the other begins: no augmentation, the finalist, and so on.
-    assert known(finalist.outcomes).runs == (3, 4, 5)
-    assert known(comparison.plain.outcomes).runs[-3:] == (3, 4, 5)
+    # From second 90 to 100, one after the other begins: no augmentation, the finalist, and so on.
+    assert known(finalist.outcomes).runs == (3, 4, 5, 6, 7)
+    assert known(comparison.plain.outcomes).runs[-5:] == (3, 4, 5, 6, 7)
 
 
 def test_with_little_time_fewer_finalists_run_again(data, scored, monkeypatch):
     found = scored(by_share(0.3))
-    monkeypatch.setattr(time, "monotonic", lambda: float(len(found.asked)))  # a second each
+    for clock in ("monotonic", "perf_counter"):
+        monkeypatch.setattr(time, clock, lambda: float(len(found.asked)))  # a second each
     comparison = run_race(data, *DROPS[:4], time_budget=30.0)
     assert len(comparison.finalists) == 2
     assert all(trial.scores and len(trial.scores.values) >= 4 for trial in comparison.finalists)
+
+
+@pytest.mark.parametrize(
+    ("budget", "finalists", "runs"), [(400.0, {0.8, 0.4}, 5), (66.0, {0.4}, 4), (60.0, {0.4}, 3)]
+)
+def test_a_leader_for_whose_runs_there_is_no_time_gives_way(
+    data, scored, monkeypatch, budget, finalists, runs
+):
+    """The best takes twenty seconds a run, no augmentation and the second best two seconds."""
+    spent = 0.0
+
+    def score(prepared: PreparedRuns, run: int) -> float:
+        nonlocal spent
+        share = getattr(prepared.method.config, "drop_fraction", 0.0)
+        spent += 20.0 if share == 0.8 else 2.0
+        return float(by_share(20.0)(prepared, run))
+
+    scored(score)
+    for clock in ("monotonic", "perf_counter"):
+        monkeypatch.setattr(time, clock, lambda: spent)
+    drops = [Candidate(DropEdgeConfig(drop_fraction=share)) for share in (0.4, 0.8)]
+    comparison = run_race(data, *drops, time_budget=budget)
+    confirmed = [trial for trial in comparison.finalists if trial.confirmed]
+    assert {trial.settings["drop_fraction"] for trial in confirmed} == finalists
+    assert [len(known(trial.outcomes).runs) for trial in confirmed] == [runs] * len(confirmed)
 
 
 def test_where_all_are_worse_nobody_is_run_again(data, scored):

@@ -40,6 +40,10 @@ from gaug.training.task import Task
 FINALISTS = 3
 #: Runs of a finalist with new seeds, and more of them while the choice is not clear.
 CONFIRMING, MORE = 5, 5
+# With little time there may be fewer runs, but not fewer than a verdict needs.
+_LEAST_RUNS = 2
+# Finalists are among so many that are ahead.
+_FIELD = 2 * FINALISTS
 # Share of the time after which each part of the race ends.
 _LOOKS, _VARIANTS, _STACKS, _HALVING = 0.35, 0.5, 0.6, 0.7
 # Candidates that take more than this share of all the time are begun one by one, if there is time
@@ -197,22 +201,39 @@ class _Race:
 
     def _confirm(self, part: Part) -> None:
         """Runs with new seeds of those that are ahead; they decide."""
-        field = [trial for trial in self._ranked() if self._merit(trial) > 0]
-        field = field[: self._affordable()]
+        field, runs = self._finalists()
         if not field:
             return
         begin, end = max(part[0], self.clock.over()), part[1]
         middle, first = (begin + end) / 2, self.runner.runs
         again = [trial.begun_again() for trial in field]
-        again = self._run(again, range(first, first + CONFIRMING), (begin, middle))
+        again = self._run(again, range(first, first + runs), (begin, middle), until=end)
         if self._is_open():
-            more = range(first + CONFIRMING, first + CONFIRMING + MORE)
+            more = range(first + runs, first + CONFIRMING + MORE)
             self._run([trial for trial in again if trial.counts], more, (middle, end))
 
-    def _affordable(self) -> int:
-        """As many finalists as can have all their first runs in the time that is left."""
-        each = self.clock.affordable(self.plan.training.epochs) / CONFIRMING
-        return int(min(FINALISTS, max(1.0, each - 1)))  # one more: no augmentation
+    def _finalists(self) -> tuple[list[Trial], int]:
+        """Those that run again, and how often: what the time left is enough for.
+
+        One that is ahead but takes too long would decide nothing, and gives way to the next.
+        """
+        ahead = [trial for trial in self._ranked() if self._merit(trial) > 0][:_FIELD]
+        for runs in range(CONFIRMING, _LEAST_RUNS - 1, -1):
+            seconds = runs * self._seconds_of_run(self.plain)
+            field: list[Trial] = []
+            for trial in ahead:
+                with_it = seconds + runs * self._seconds_of_run(trial)
+                if len(field) < FINALISTS and self.clock.fits(with_it):
+                    seconds, field = with_it, [*field, trial]
+            if field:
+                return field, runs
+        return ahead[:1], CONFIRMING
+
+    def _seconds_of_run(self, trial: Trial) -> float:
+        """What a full run takes; the first one was a look."""
+        assert trial.outcomes is not None, "it was run"
+        full, look = self.plan.training.epochs, look_training(self.plan.training).epochs
+        return trial.seconds * full / (look + (len(trial.outcomes.runs) - 1) * full)
 
     def _is_open(self) -> bool:
         """Whether more runs could make the choice clear."""
@@ -226,12 +247,13 @@ class _Race:
         runs: Sequence[int],
         part: Part,
         shortened: Shortened = trial_training,
+        until: float | None = None,
     ) -> list[Trial]:
-        """Run trials and no augmentation; none begins after the end of a part."""
+        """Run trials and no augmentation; none begins after the end of the part, or later."""
         if not trials:
             return []
         runner = dataclasses.replace(
-            self.runner, deadline=self.clock.at(1.0), last_start=self.clock.at(part[1])
+            self.runner, deadline=self.clock.at(1.0), last_start=self.clock.at(until or part[1])
         )
         asked = [self.plain, *trials]
         total = len(asked) * len(runs)
@@ -240,9 +262,8 @@ class _Race:
         self.plain, *done = runner.run_more(
             asked, runs, lambda runs: self.clock.tell(part, runs / total), shortened
         )
-        new = _count_runs([self.plain, *done]) - _count_runs(asked)
-        epochs = shortened(self.plan.training).epochs
-        self.clock.learn(new, epochs, time.monotonic() - begun + reused)
+        worked = _seconds([self.plain, *done]) - _seconds(asked)
+        self.clock.learn(worked, time.monotonic() - begun + reused)
         for trial in done:
             self._note(trial)
         self._tell_leader()
@@ -301,5 +322,5 @@ class _Race:
         self.on_note(f"{ranked[0]} leads by {by}")
 
 
-def _count_runs(trials: Iterable[Trial]) -> int:
-    return sum(len(trial.scores.values) for trial in trials if trial.scores is not None)
+def _seconds(trials: Iterable[Trial]) -> float:
+    return sum(trial.seconds for trial in trials)

@@ -23,7 +23,7 @@ class RaceTime:
         self.start = time.monotonic()
         self._on_progress = on_progress or (lambda share: None)
         self._share = 0.0
-        self._per_epoch = 0.0
+        self._pace = 1.0
 
     def at(self, share: float) -> float:
         """The moment when a share of the time is over, in terms of `time.monotonic`."""
@@ -43,11 +43,11 @@ class RaceTime:
         self._share = max(self._share, begin + (end - begin) * min(1.0, done))
         self._on_progress(self._share)
 
-    def learn(self, runs: int, epochs: int, seconds: float) -> None:
-        """Take note of how long runs took, with all workers; those on record as long as then."""
-        if runs:
-            self._per_epoch = seconds / (runs * epochs)
+    def learn(self, worked: float, waited: float) -> None:
+        """Take note of the seconds of some runs, and of how long all workers took for them."""
+        if worked > 0:
+            self._pace = waited / worked
 
-    def affordable(self, epochs: int) -> float:
-        """Number of runs that the time left is enough for, at the pace of the latest ones."""
-        return self.left() / max(epochs * self._per_epoch, 1e-9)
+    def fits(self, seconds: float) -> bool:
+        """Whether the time left is enough for runs that take so long, at the latest pace."""
+        return seconds * self._pace <= self.left()
