@@ -40,8 +40,8 @@ from gaug.training.task import Task
 FINALISTS = 3
 #: Runs of a finalist with new seeds, and more of them while the choice is not clear.
 CONFIRMING, MORE = 5, 5
-# With little time there may be fewer runs, but not fewer than a verdict needs.
-_LEAST_RUNS = 2
+# With little time there may be fewer runs, down to these.
+_LEAST_RUNS = 3
 # Finalists are among so many that are ahead.
 _FIELD = 2 * FINALISTS
 # Share of the time after which each part of the race ends.
@@ -218,16 +218,22 @@ class _Race:
         One that is ahead but takes too long would decide nothing, and gives way to the next.
         """
         ahead = [trial for trial in self._ranked() if self._merit(trial) > 0][:_FIELD]
-        for runs in range(CONFIRMING, _LEAST_RUNS - 1, -1):
-            seconds = runs * self._seconds_of_run(self.plain)
-            field: list[Trial] = []
-            for trial in ahead:
-                with_it = seconds + runs * self._seconds_of_run(trial)
-                if len(field) < FINALISTS and self.clock.fits(with_it):
-                    seconds, field = with_it, [*field, trial]
-            if field:
-                return field, runs
+        for place, leader in enumerate(ahead):
+            for runs in range(CONFIRMING, _LEAST_RUNS - 1, -1):
+                field = self._fitting(ahead[place:], runs)
+                if leader in field:
+                    return field, runs
         return ahead[:1], CONFIRMING
+
+    def _fitting(self, trials: Sequence[Trial], runs: int) -> list[Trial]:
+        """The first of them for whose runs there is time, beside those of no augmentation."""
+        seconds = runs * self._seconds_of_run(self.plain)
+        field: list[Trial] = []
+        for trial in trials:
+            with_it = seconds + runs * self._seconds_of_run(trial)
+            if len(field) < FINALISTS and self.clock.fits(with_it):
+                seconds, field = with_it, [*field, trial]
+        return field
 
     def _seconds_of_run(self, trial: Trial) -> float:
         """What a full run takes; the first one was a look."""
