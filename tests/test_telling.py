@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -37,11 +38,15 @@ def evaluate(data: Data) -> object:
     return gaug.evaluate(data, runs=1, epochs=2)
 
 
+def sample(data: Data) -> object:
+    return gaug.EdgeSampler(data)
+
+
 def auto(data: Data) -> object:
     return gaug.auto(data, time_budget=1e-9, trial_runs=1, epochs=2)
 
 
-@pytest.mark.parametrize("call", [fit, change, evaluate, auto])
+@pytest.mark.parametrize("call", [fit, change, evaluate, sample, auto])
 def test_a_warning_names_the_line_that_called(
     one_way: Data, call: Callable[[Data], object]
 ) -> None:
@@ -50,3 +55,15 @@ def test_a_warning_names_the_line_that_called(
     assert {(one.filename, one.lineno) for one in told} == {
         (__file__, call.__code__.co_firstlineno + 1)
     }
+
+
+def test_a_warning_from_a_module_that_is_called_names_no_line_of_pytorch(
+    one_way: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_way.edge_index = torch.cat([one_way.edge_index, one_way.edge_index.flip(0)], dim=1)
+    sampler = gaug.EdgeSampler(one_way)
+    learned = SimpleNamespace(note="Pairs were left out.", sample=lambda seed: None)
+    monkeypatch.setattr(sampler, "_learned", lambda: learned)
+    with pytest.warns(UserWarning, match="left out") as told:
+        sampler()
+    assert [one.filename for one in told] == [__file__]

@@ -216,6 +216,26 @@ def test_what_is_asked_for_already_is_not_tried(data, scored):
     assert {prepared.training.students for prepared, _ in found.asked} == {1}
 
 
+def test_passes_that_are_asked_for_do_not_make_candidates_look_longer(data, scored, monkeypatch):
+    """Every look takes ten seconds: with what is asked for, no augmentation has as many passes."""
+    found = scored(lambda prepared, run: 70.0)
+    for clock in ("monotonic", "perf_counter"):
+        monkeypatch.setattr(time, clock, lambda: 10.0 * len(found.asked))
+    plan, graphs = Plan.of(data, settings=["epochs=2", "consistency_passes=4"]), Graphs()
+    runner, task = TrialRunner(graphs, RUNS), graphs.place(plan).task
+    comparison = race(plan, task, runner, candidates=[DROPEDGE], time_budget=100.0)
+    assert [trial.name for trial in comparison.trials] == ["none", "dropedge"]
+
+
+def test_runs_that_patience_ends_early_are_expected_to_be_short(data, scored, monkeypatch):
+    """Looks and full runs take a second, however many epochs they might have."""
+    found = scored(by_share(0.3))
+    for clock in ("monotonic", "perf_counter"):
+        monkeypatch.setattr(time, clock, lambda: float(len(found.asked)))
+    comparison = run_race(data, *DROPS[:4], epochs=1000, time_budget=30.0)
+    assert len([trial for trial in comparison.finalists if trial.confirmed]) == 2
+
+
 def test_finalists_have_the_same_number_of_runs_whenever_the_time_is_up(data, scored, monkeypatch):
     found = scored(by_share(0.3))
 

@@ -137,3 +137,12 @@ def test_what_makes_no_sense_is_one_line(gaug, tmp_path, command, arguments, mes
     result = gaug(command, "karate", *out, *arguments)
     assert (result.code, result.err.count("\n")) == (2, 1)
     assert message in result.err
+
+
+def test_what_is_added_to_the_training_stands_beside_the_method(gaug, tmp_path):
+    added = ("--set", "students=1", "--set", "consistency_passes=2")
+    trained = gaug("train", "karate", *SPLIT, *SHORT, *added, "--runs", 1, "--store", "sqlite://")
+    words = "karate, gcn, method none students=1 consistency_passes=2, split"
+    assert trained.out.startswith(words)
+    fitted = gaug("fit", "karate", *SPLIT, *SHORT, *added, "--out", tmp_path / "model")
+    assert fitted.out.startswith(words)

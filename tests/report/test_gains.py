@@ -123,3 +123,19 @@ def test_the_page_shows_gains_and_what_was_taken(tmp_path: Path) -> None:
     (first, second) = page.data["charts"]["gains-0"]["rows"]
     assert (first["points"], first["shape"]) == ([2.0, 1.0], "square")
     assert second["value"] == pytest.approx(-10.5)
+
+
+def test_what_auto_adds_to_the_training_is_compared_with_the_training_without() -> None:
+    scores = [
+        (plan("none", students=1), 75.0),
+        (plan("none"), 70.0),
+        (plan("dropedge", students=1), 76.0),
+    ]
+    made = [
+        record(settled, id=place, identity=str(place), val_score=score, test_score=None)
+        for place, (settled, score) in enumerate(scores)
+    ]
+    (found,) = compare_gains(group(made, {0, 1, 2}))
+    assert found.plain.vals == [70.0]
+    gains = {one.experiment.first.method: one.mean for one in found.tried}
+    assert gains == {"dropedge": 6.0, "none": 5.0}

@@ -205,7 +205,7 @@ def variants(candidate: Candidate) -> list[Candidate]:
 
 def built_upon(candidate: Candidate) -> list[Candidate]:
     """What pays where labels are few, alone and together; upon GAug-M methods that vary its graph,
-    and a second round. The cheap ones come first.
+    and a second round.
     """
     config, student = candidate.config, replace(candidate, students=1)
     added = [student, replace(candidate, consistency_passes=2)]

@@ -106,7 +106,8 @@ def gains_of_finalists(
 
     Args:
         plain: The runs without augmentation.
-        earlier: The earlier runs of all candidates, of which those best on average are finalists.
+        earlier: The earlier runs of all candidates. The finalists are taken to be those best on
+            average: where one of them gave way for want of time, a gain is judged too strictly.
         final: The final runs of the finalists, by the place of the candidate in ``earlier``.
         seed: Seed of the simulated chance.
     """

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 
@@ -113,7 +114,9 @@ class _Race:
         self.left_out: dict[str, Trial] = {}
         self.candidates: dict[str, Candidate] = {}
         self._known = {self.plain.key}
-        self._epoch_seconds = 0.0
+        self._look_seconds = 0.0
+        self._epoch_seconds = 0.0  # with one pass, and without students
+        self._full_runs: dict[str, list[float]] = {}  # seconds of each, by trial
 
     def run(self, candidates: Sequence[Candidate]) -> None:
         """All parts of the race, as far as the time allows."""
@@ -121,7 +124,9 @@ class _Race:
         first = dataclasses.replace(self.plan, training=look)
         self.plain = self.runner.run_one(dataclasses.replace(self.plain, plan=first), runs=[0])
         self.plain = dataclasses.replace(self.plain, plan=NONE.trial(self.plan).plan)
-        self._epoch_seconds = self.plain.seconds / look.max_epochs(look.epochs)
+        self._look_seconds = self.plain.seconds
+        passes = look.max_epochs(look.epochs) * max(1, look.consistency_passes)
+        self._epoch_seconds = self._look_seconds / passes
         self._look(candidates, (0.0, _LOOKS))
         self._look(self._around_leaders(), (_LOOKS, _VARIANTS))
         self._look(self._upon_leaders(), (_VARIANTS, _STACKS))
@@ -169,7 +174,7 @@ class _Race:
         return [one for one in ranked if isinstance(one.config, GAugMConfig)][:_LEADERS]
 
     def _upon_leaders(self) -> list[Candidate]:
-        """What builds upon the best, the cheap ones of each first.
+        """What builds upon the best, in turn.
 
         What may be added to the training is added only where it gained something alone.
         """
@@ -223,23 +228,27 @@ class _Race:
                 field = self._fitting(ahead[place:], runs)
                 if leader in field:
                     return field, runs
-        return ahead[:1], CONFIRMING
+        return sorted(ahead, key=self._seconds_of_run)[:1], CONFIRMING
 
     def _fitting(self, trials: Sequence[Trial], runs: int) -> list[Trial]:
         """The first of them for whose runs there is time, beside those of no augmentation."""
-        seconds = runs * self._seconds_of_run(self.plain)
         field: list[Trial] = []
         for trial in trials:
-            with_it = seconds + runs * self._seconds_of_run(trial)
-            if len(field) < FINALISTS and self.clock.fits(with_it):
-                seconds, field = with_it, [*field, trial]
+            each = [self._seconds_of_run(one) for one in [self.plain, *field, trial]]
+            if len(field) < FINALISTS and self.clock.fits(runs * sum(each), max(each)):
+                field.append(trial)
         return field
 
     def _seconds_of_run(self, trial: Trial) -> float:
-        """What a full run takes; the first one was a look."""
-        assert trial.outcomes is not None, "it was run"
-        full, look = self.plan.training.epochs, look_training(self.plan.training).epochs
-        return trial.seconds * full / (look + (len(trial.outcomes.runs) - 1) * full)
+        """What a full run takes: what those so far took, or else as much longer than a look as
+        those of no augmentation, or as the epochs are more.
+        """
+        if trial.name in self._full_runs:
+            return statistics.fmean(self._full_runs[trial.name])
+        if self.plain.name in self._full_runs:
+            return trial.seconds * self._seconds_of_run(self.plain) / max(self._look_seconds, 1e-9)
+        training = self.plan.training
+        return trial.seconds * training.epochs / look_training(training).epochs
 
     def _is_open(self) -> bool:
         """Whether more runs could make the choice clear."""
@@ -268,7 +277,13 @@ class _Race:
         self.plain, *done = runner.run_more(
             asked, runs, lambda runs: self.clock.tell(part, runs / total), shortened
         )
-        worked = _seconds([self.plain, *done]) - _seconds(asked)
+        worked = 0.0
+        for before, after in zip(asked, [self.plain, *done], strict=True):
+            new = after.num_runs - before.num_runs
+            worked += after.seconds - before.seconds
+            if new and shortened is not look_training:
+                each = (after.seconds - before.seconds) / new
+                self._full_runs.setdefault(after.name, []).extend([each] * new)
         self.clock.learn(worked, time.monotonic() - begun + reused)
         for trial in done:
             self._note(trial)
@@ -326,7 +341,3 @@ class _Race:
         points = self._ahead(ranked[0]).mean
         by = f"{points:.1f} points" if points > 0 else "how probable the right classes are"
         self.on_note(f"{ranked[0]} leads by {by}")
-
-
-def _seconds(trials: Iterable[Trial]) -> float:
-    return sum(trial.seconds for trial in trials)

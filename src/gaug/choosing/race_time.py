@@ -48,6 +48,11 @@ class RaceTime:
         if worked > 0:
             self._pace = waited / worked
 
-    def fits(self, seconds: float) -> bool:
-        """Whether the time left is enough for runs that take so long, at the latest pace."""
-        return seconds * self._pace <= self.left()
+    def fits(self, seconds: float, longest: float) -> bool:
+        """Whether the time left is enough for runs, at the latest pace.
+
+        Args:
+            seconds: What all of them take, one after the other.
+            longest: What one of them takes at most; several workers do not make it shorter.
+        """
+        return max(seconds * self._pace, longest) <= self.left()

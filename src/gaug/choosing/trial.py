@@ -60,6 +60,11 @@ class Trial:
         return self.mean if self.outcomes is None else self.outcomes.merit
 
     @property
+    def num_runs(self) -> int:
+        """Number of its runs."""
+        return 0 if self.scores is None else len(self.scores.values)
+
+    @property
     def counts(self) -> bool:
         """Whether it is finished and can be chosen."""
         return self.scores is not None and not self.pruned

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -117,6 +118,15 @@ def draw_choice(
     title = f"{cut(graphs.load(plan).name)}, {plan.model.name}, split {graphs.split(plan).name}"
     with writing("picture", path):
         draw_comparison(comparison, path, title=title, taken=taken)
+
+
+def method_text(summary: Mapping[str, Any]) -> str:
+    """The method of a result, with what was added to the training."""
+    from gaug.choosing.candidates import ADDED
+
+    training = summary["config"]["training"]
+    added = [f"{name}={training[name]}" for name in ADDED if training.get(name)]
+    return " ".join([summary["method"], *added])
 
 
 def choice_text(comparison: Comparison) -> str:

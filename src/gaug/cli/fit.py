@@ -288,7 +288,7 @@ def _with_split(plan: Plan, loaded: LoadedGraph) -> Plan:
 def _print(summary: dict[str, Any], out: Path, page: str) -> None:
     console = Console(soft_wrap=True, highlight=False)
     console.print(
-        f"{summary['graph']}, {summary['model']}, method {summary['method']},"
+        f"{summary['graph']}, {summary['model']}, method {choosing.method_text(summary)},"
         f" split {summary['split']}: epoch {summary['best_epoch']} chosen,"
         f" {summary['epochs']} trained in all, {summary['seconds']:.1f} s",
         markup=False,

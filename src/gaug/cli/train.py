@@ -184,7 +184,7 @@ def print_summary(summary: dict[str, Any], store: str) -> None:
     console = Console(soft_wrap=True, highlight=False)
     runs = summary["runs"]
     console.print(
-        f"{summary['graph']}, {summary['model']}, method {summary['method']},"
+        f"{summary['graph']}, {summary['model']}, method {choosing.method_text(summary)},"
         f" split {summary['split']['name']}, {runs} run{'s' if runs > 1 else ''}",
         markup=False,
     )

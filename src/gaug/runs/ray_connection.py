@@ -103,9 +103,10 @@ def _init(address: str) -> None:
             # Quiet, as this process has progress of its own to show.
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except ConnectionAbortedError:
-            ray.shutdown()
             if not again:
                 raise
+            with contextlib.suppress(Exception):
+                ray.shutdown()
         else:
             return
 

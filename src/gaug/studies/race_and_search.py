@@ -28,7 +28,7 @@ from gaug.runs.plan import Plan
 from gaug.studies.chooser import Chooser, Chosen, Effort, OnShare
 
 # The version of how races and searches choose; what other versions chose is chosen again.
-_RULES = 4
+_RULES = 5
 
 
 @dataclass(frozen=True)

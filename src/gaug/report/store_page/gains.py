@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gaug.choosing.candidates import ADDED
 from gaug.drawing.names import cut
 from gaug.report.page.charts import rows
 from gaug.report.page.document import Section, figure, paragraphs
@@ -68,9 +69,10 @@ def compare_gains(experiments: Sequence[Experiment]) -> list[GainComparison]:
     taken = {key: one for one in experiments if one.chosen == CHOSEN for key in tried_as(one)}
     found = []
     for members in alike.values():
-        plain = next((one for one in members if one.first.method == _NONE), None)
-        if plain is None:
+        unchanged = [one for one in members if one.first.method == _NONE]
+        if not unchanged:
             continue
+        plain = min(unchanged, key=lambda one: len(_added(one)))
         others = [one for one in members if one is not plain and one.chosen in (TRIED, CHOSEN)]
         pairs = [
             Tried(one, gains, taken.get(trained_as(one)))
@@ -84,16 +86,24 @@ def compare_gains(experiments: Sequence[Experiment]) -> list[GainComparison]:
 
 
 def _beside(one: Experiment) -> str:
-    """What experiments must share to be compared: all but the method."""
+    """What experiments must share to be compared: all but the method and what auto may add."""
     first = one.first
     config = {
         name: part
         for name, part in (first.config or {}).items()
         if name not in ("method", "predictors", "user_code")
     }
+    training = config.get("training") or {}
+    config["training"] = {name: training[name] for name in training if name not in ADDED}
     version = (first.versions or {}).get("gaug")
     shared = (first.graph, first.graph_hash, first.split, first.model, first.protocol, version)
     return json.dumps((shared, config), sort_keys=True)
+
+
+def _added(one: Experiment) -> list[str]:
+    """What is added to its training."""
+    training = (one.first.config or {}).get("training") or {}
+    return [name for name in ADDED if training.get(name)]
 
 
 def _gains(one: Experiment, plain: Experiment) -> list[float]:
