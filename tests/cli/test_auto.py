@@ -101,7 +101,7 @@ def test_a_budget_of_one_second_on_a_graph_without_features(gaug, tmp_path):
     plain, *others = found["trials"]
     assert plain["val_scores"]
     assert {str(candidate) for candidate in CANDIDATES} <= {trial["name"] for trial in others}
-    assert all((trial["val_scores"] is None) == bool(trial["failure"]) for trial in others)
+    assert all(trial["val_scores"] or trial["failure"] for trial in others)
 
 
 @pytest.mark.parametrize("command", ["train", "fit"])
