@@ -46,10 +46,15 @@ class NodeIds(Sequence[str]):
         index = ids._index
         if not index.is_unique:
             row = int(np.flatnonzero(index.duplicated())[0])
-            raise DataError(f"{place(row)}: node {shown(index[row])} comes a second time.")
+            raise DataError(
+                f"{place(row)}: node {shown(index[row])} comes a second time. Keep one of both."
+            )
         empty = ids.positions([""], None)
         if empty[0] >= 0:
-            raise DataError(f"{place(int(empty[0]))}: a node must have an id, got an empty cell.")
+            raise DataError(
+                f"{place(int(empty[0]))}: a node must have an id, got an empty cell. Give it one,"
+                " or leave it out."
+            )
         return ids
 
     @classmethod
@@ -74,7 +79,10 @@ class NodeIds(Sequence[str]):
         found = self._index.get_indexer(pd.Index(np.array(texts, dtype=object), dtype=object))
         if place is not None and (found < 0).any():
             bad = int(np.flatnonzero(found < 0)[0])
-            raise DataError(f"{place(bad)}: there is no node {shown(texts[bad])} in {self.home}.")
+            raise DataError(
+                f"{place(bad)}: there is no node {shown(texts[bad])} in {self.home}. Add it there,"
+                " or leave it out here."
+            )
         return np.asarray(found, dtype=np.int64)
 
     @property

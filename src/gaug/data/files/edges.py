@@ -80,7 +80,7 @@ class EdgeCells:
             if "" in texts:
                 raise DataError(
                     f"{self.place(texts.index(''), end)}: an edge must have two node ids, got an"
-                    " empty cell."
+                    " empty cell. Fill it in, or leave the edge out."
                 )
 
 
