@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +93,7 @@ def _beside(one: Experiment) -> str:
         for name, part in (first.config or {}).items()
         if name not in ("method", "predictors", "user_code")
     }
-    training = config.get("training") or {}
+    training = _training(one)
     config["training"] = {name: training[name] for name in training if name not in ADDED}
     version = (first.versions or {}).get("gaug")
     shared = (first.graph, first.graph_hash, first.split, first.model, first.protocol, version)
@@ -102,8 +102,14 @@ def _beside(one: Experiment) -> str:
 
 def _added(one: Experiment) -> list[str]:
     """What is added to its training."""
-    training = (one.first.config or {}).get("training") or {}
+    training = _training(one)
     return [name for name in ADDED if training.get(name)]
+
+
+def _training(one: Experiment) -> Mapping[str, Any]:
+    """Its settings of training; none where another version recorded something else."""
+    training = (one.first.config or {}).get("training")
+    return training if isinstance(training, Mapping) else {}
 
 
 def _gains(one: Experiment, plain: Experiment) -> list[float]:
