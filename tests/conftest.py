@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import importlib.util
 import os
 import socket
@@ -90,7 +91,8 @@ def cluster(client_port: int) -> Iterator[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # Ray leaves its logs open
         made = Cluster(initialize_head=True, head_node_args=head)
-    made.add_node(**size)
+        made.add_node(**size)
+        gc.collect()  # so that their warnings come here and not in some test
     yield made
     made.shutdown()
 
